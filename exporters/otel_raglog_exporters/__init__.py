@@ -1,0 +1,1 @@
+"""Destinations of spans and verdicts, one file each."""

@@ -1,0 +1,1 @@
+"""Wire spans to held traces."""

@@ -1,0 +1,1 @@
+"""Measurements from text rules alone."""

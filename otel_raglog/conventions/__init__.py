@@ -1,0 +1,1 @@
+"""Span attributes to facts, one file per attribute vocabulary."""

@@ -1,0 +1,1 @@
+"""OTLP requests in: bytes to wire spans."""

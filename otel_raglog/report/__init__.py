@@ -1,0 +1,1 @@
+"""Verdicts to attributes, events and explanations."""
