@@ -1,0 +1,26 @@
+"""The words on a span that tell that it may belong to a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OWN_PREFIX = b"raglog."
+"""Our namespace: attributes that arrive in it are not trusted."""
+
+RUN_FINISHED_KEY = b"raglog.run.finished"
+"""The attribute with which an application marks its run as finished; ``false`` does not."""
+
+EVALUATION_EVENT = b"gen_ai.evaluation.result"
+"""The event in which verdicts travel; one that arrives may pretend to be ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """Prefixes that mark a span as possibly part of a run.
+
+    ``key_prefixes`` are compared with attribute keys, event names and event attribute keys;
+    ``names`` with the beginning of span names.
+    """
+
+    key_prefixes: tuple[bytes, ...] = ()
+    names: tuple[bytes, ...] = ()

@@ -1,0 +1,58 @@
+"""Field positions in protobuf bytes."""
+
+from __future__ import annotations
+
+import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from otel_raglog.errors import BadInput
+from otel_raglog.receive.wire import Shape, fields, holds_more_values_than
+
+
+def test_fields_come_in_order_and_cover_every_byte() -> None:
+    """Nothing between two fields is skipped, whatever the fields' types."""
+    data = Span(
+        trace_id=b"t" * 300, kind=3, start_time_unix_nano=5, flags=7, events=[Span.Event(name="e")]
+    ).SerializeToString()
+    found = list(fields(data, 0, len(data)))
+    assert [field[0] for field in found] == [1, 6, 7, 11, 16]
+    assert b"".join(data[start:end] for _, _, start, _, end in found) == data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x00\x01",  # field number 0
+        b"\x0b\x0c",  # a group
+        b"\x0e\x00",  # wire type 6
+        b"\x0a\x05abc",  # payload cut off
+        b"\x0a",  # length missing
+        b"\x08",  # number missing
+        b"\x09\x00",  # fixed64 cut off
+        b"\x08" + b"\xff" * 11,  # number too long
+        b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00",  # field number too high
+    ],
+)
+def test_malformed_bytes_are_refused(data: bytes) -> None:
+    """Whatever protobuf itself would refuse (and groups) is BadInput."""
+    with pytest.raises(BadInput, match="malformed protobuf"):
+        list(fields(data, 0, len(data)))
+
+
+def test_values_are_counted_at_every_level() -> None:
+    """An array's items and a map's entries count like attributes do."""
+    span = Span()
+    items = span.attributes.add(key="a").value.array_value.values
+    for number in range(10):
+        items.add().int_value = number
+    data = span.SerializeToString()
+    # attribute, its key and value, the array, ten items, ten numbers
+    assert holds_more_values_than(23, data, Shape.SPAN)
+    assert not holds_more_values_than(24, data, Shape.SPAN)
+
+
+def test_a_long_text_is_one_value() -> None:
+    """What costs no more in memory than on the wire is not counted by length."""
+    span = Span()
+    span.attributes.add(key="a").value.string_value = "\x0a\x00" * 10_000
+    assert not holds_more_values_than(10, span.SerializeToString(), Shape.SPAN)
