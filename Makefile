@@ -1,0 +1,53 @@
+# Everything a developer does. `make demo` and `make test` set up what they need.
+VENV := .venv
+BIN := $(VENV)/bin
+SEED ?= 1
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types imports format bench traces package requirements proto clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(VENV)/.done ## Make .venv with the command otel-raglog in it (PYTHON=... chooses the interpreter)
+
+$(VENV)/.done: pyproject.toml requirements/dev.txt requirements/uv.txt scripts/setup.sh
+	@scripts/setup.sh $(PYTHON)
+
+demo: setup ## Replay bundled traces through a real service and print its verdicts
+	@$(BIN)/otel-raglog demo
+
+test: setup ## Run the tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: setup ## Lint, format check, types, import contracts, tests mirror sources
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_twins.py
+
+format: setup ## Format the code
+	$(BIN)/ruff check --fix-only --exit-zero .
+	$(BIN)/ruff format .
+
+bench: setup ## Measure CPU per run (prints a table)
+	$(BIN)/python tests/bench/analysis.py
+
+traces: ## Run the sample applications and write the bundled traces anew (SEED=1)
+	tests/apps/run.sh $(SEED) otel_raglog/samples
+
+package: setup ## Build the wheel from the sdist and try it elsewhere
+	scripts/check_package.sh
+
+requirements: setup ## Resolve the hashed requirements anew
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --no-annotate --extra dev --output-file requirements/dev.txt pyproject.toml
+	grep -A 40 '^uv==' requirements/dev.txt | awk 'NR > 1 && /^[a-z]/ {exit} {print}' > requirements/uv.txt
+
+proto: setup ## Generate thin_pb2.py anew
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. otel_raglog/receive/thin.proto
+
+clean: ## Remove what the targets above made
+	rm -rf $(VENV) .traces-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Build the sdist, the wheel from it, and try the wheel in environments of its own.
+set -eu
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bin=$PWD/.venv/bin
+
+"$bin/python" -m build --no-isolation --outdir "$work/dist" . >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+ls -l "$work/dist"
+wheel=$(ls "$work"/dist/*.whl)
+
+# The light part alone: the in-app package imports without numpy and grpc, the command says what to install.
+"$bin/uv" venv --quiet --python "$bin/python" "$work/light"
+"$bin/uv" pip install --quiet --python "$work/light/bin/python" "$wheel"
+cd "$work"
+light/bin/python - <<'PY'
+import sys
+import otel_raglog_exporters
+loaded = {"numpy", "grpc", "onnxruntime"} & set(sys.modules)
+assert not loaded, loaded
+PY
+if light/bin/otel-raglog --version >out.txt 2>&1; then echo "the light install runs commands?"; exit 1; fi
+grep -q "otel-raglog\[service\]" out.txt
+
+# The service: version, a configuration, and verdicts on a bundled trace.
+"$bin/uv" venv --quiet --python "$bin/python" "$work/full"
+"$bin/uv" pip install --quiet --python full/bin/python --constraint "$OLDPWD/requirements/dev.txt" "$wheel[service]"
+full/bin/otel-raglog --version
+full/bin/otel-raglog config check
+full/bin/python - <<'PY'
+import importlib.resources, json, pathlib, subprocess, sys
+traces = importlib.resources.files("otel_raglog.samples") / "handbook-runs.otlp.jsonl.gz"
+command = [str(pathlib.Path(sys.prefix) / "bin" / "otel-raglog"), "analyze", str(traces), "--format", "json"]
+reports = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+assert len(reports) >= 30, len(reports)
+assert all(report["stages"]["generator"] for report in reports)
+print(f"smoke: {len(reports)} runs judged by the installed wheel")
+PY
