@@ -1,0 +1,150 @@
+"""Wire spans turned into OTLP/HTTP requests with protobuf bodies."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+import httpx2
+from google.protobuf.message import DecodeError
+from google.rpc import status_pb2
+
+from otel_raglog.clock import Clock, SystemClock
+from otel_raglog.errors import ConfigError, Rejected, Unavailable
+from otel_raglog.model import WireSpan
+from otel_raglog_exporters.endpoint import (
+    TlsConfig,
+    checked_headers,
+    http_url,
+    read_response,
+    shortened,
+)
+from otel_raglog_exporters.grouping import encode_request
+from otel_raglog_exporters.sending import ExportOutcome
+
+_RETRYABLE = frozenset({429, 502, 503, 504})
+"""Status codes that the OTLP specification calls retryable; no other is."""
+
+_MAX_ANSWER_BYTES = 1024 * 1024
+_GZIP_LEVEL = 1  # a third of the default level's time, for a tenth more bytes
+_PROTOBUF = "application/x-protobuf"
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpHttpConfig:
+    """An OTLP receiver; ``/v1/traces`` is appended to ``endpoint`` unless it ends so."""
+
+    endpoint: str
+    name: str = "otlp_http"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    compression: Literal["gzip", "none"] = "gzip"
+    timeout_seconds: float = 10.0
+    tls: TlsConfig | None = None
+    proxy_from_environment: bool = False
+
+
+class OtlpHttpExporter:
+    """Posts to one URL over kept connections; follows no redirect.
+
+    Raises:
+        ConfigError: endpoint, headers or TLS files are wrong.
+    """
+
+    def __init__(self, config: OtlpHttpConfig, clock: Clock | None = None) -> None:
+        self.name = config.name
+        self._clock = clock or SystemClock()
+        url = http_url(config.endpoint, config.tls)
+        self._timeout_seconds = config.timeout_seconds
+        self._gzip = config.compression == "gzip"
+        headers = [
+            *checked_headers(config.headers),
+            ("content-type", _PROTOBUF),
+            ("accept-encoding", "identity"),  # answers are small; a big one is not ours to inflate
+        ]
+        if self._gzip:
+            headers.append(("content-encoding", "gzip"))
+        self._client = httpx2.Client(
+            headers=headers,
+            timeout=config.timeout_seconds,
+            follow_redirects=False,
+            verify=(config.tls or TlsConfig()).context(),
+            trust_env=config.proxy_from_environment,
+        )
+        try:
+            self._url = httpx2.URL(url)
+        except httpx2.InvalidURL as failure:
+            raise ConfigError(f"endpoint: {config.endpoint!r}: {failure}") from failure
+        self._closed = False
+
+    def export(self, spans: Sequence[WireSpan]) -> ExportOutcome:
+        """Send ``spans`` as one request.
+
+        Raises:
+            Unavailable: no answer in time, or 429, 502, 503, 504, with their Retry-After.
+            Rejected: any other status but 2xx; the reason is ``http_<status>``.
+        """
+        if self._closed:
+            raise Unavailable("the exporter is closed")
+        if not spans:
+            return ExportOutcome(0)
+        body = encode_request(spans)
+        if self._gzip:
+            body = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+        try:
+            with self._client.stream("POST", self._url, content=body) as response:
+                answer = self._read_answer(response)
+        except httpx2.HTTPError as failure:
+            raise Unavailable(f"{type(failure).__name__}: {failure}") from failure
+        except RuntimeError as failure:  # the client's word for being closed meanwhile
+            if self._closed:
+                raise Unavailable("the exporter is closed") from failure
+            raise
+        if response.is_success:
+            return read_response(answer, len(spans))
+        raise self._failure(response, answer)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._closed = True
+        self._client.close()
+
+    def _read_answer(self, response: httpx2.Response) -> bytes:
+        """Read what a well-behaved server sends, in the time that one may take."""
+        deadline = self._clock.monotonic() + self._timeout_seconds
+        answer = bytearray()
+        for chunk in response.iter_bytes():
+            answer += chunk
+            if len(answer) > _MAX_ANSWER_BYTES or self._clock.monotonic() > deadline:
+                break
+        return bytes(answer)
+
+    def _failure(self, response: httpx2.Response, answer: bytes) -> Unavailable | Rejected:
+        status = response.status_code
+        message = f"HTTP {status}: {_status_message(response, answer)}"
+        if status in _RETRYABLE:
+            told = response.headers.get("retry-after", "")
+            return Unavailable(message, _retry_after_seconds(told, self._clock))
+        return Rejected(message, f"http_{status}")
+
+
+def _status_message(response: httpx2.Response, answer: bytes) -> str:
+    if response.headers.get("content-type", "").startswith(_PROTOBUF):
+        try:
+            return shortened(status_pb2.Status.FromString(answer).message)
+        except DecodeError:
+            return "unreadable status"
+    return shortened(answer.decode("utf-8", "replace"))
+
+
+def _retry_after_seconds(value: str, clock: Clock) -> float | None:
+    """Read a Retry-After header: seconds, or an HTTP date."""
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, date.timestamp() - clock.unix_nano() / 1e9)

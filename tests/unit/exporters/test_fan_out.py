@@ -1,0 +1,45 @@
+"""Several destinations get the same spans, and trying again duplicates none."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from otel_raglog.clock import ManualClock
+from otel_raglog.errors import Unavailable
+from otel_raglog_exporters.fan_out import FanOut
+from otel_raglog_exporters.sending import ExportOutcome, Sender, SendingConfig
+
+
+class Taker:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def export(self, spans):
+        return ExportOutcome(len(spans))
+
+    def close(self):
+        pass
+
+
+def sender(name, observer, queue_spans):
+    config = SendingConfig(queue_spans=queue_spans)
+    return Sender(Taker(name), config, observer, ManualClock(), Random(1))
+
+
+def test_every_destination_gets_the_spans(span, observer):
+    """What is offered is queued for each destination."""
+    senders = [sender("a", observer, 10), sender("b", observer, 10)]
+    FanOut(senders).offer([span(1), span(2)])
+    assert [one.counts().pending for one in senders] == [2, 2]
+
+
+def test_no_destination_gets_spans_that_another_has_no_room_for(span, observer):
+    """An offer that is refused left nothing behind, so it can be repeated."""
+    senders = [sender("roomy", observer, 10), sender("tight", observer, 1)]
+    fan_out = FanOut(senders)
+    fan_out.offer([span(1)])
+    with pytest.raises(Unavailable, match="tight"):
+        fan_out.offer([span(2)])
+    assert [one.counts().pending for one in senders] == [1, 1]
