@@ -27,6 +27,7 @@ lint: setup ## Lint, format check, types, import contracts, tests mirror sources
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_twins.py
+	$(BIN)/python scripts/write_reference.py --check
 
 format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .

@@ -1,0 +1,63 @@
+"""Held traces to reports: decode, map, measure and judge, on the calling thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from otel_raglog.checks.check import Check
+from otel_raglog.checks.runner import measure
+from otel_raglog.clock import Clock
+from otel_raglog.detect.detector import Detector
+from otel_raglog.errors import BadInput
+from otel_raglog.mapping.mapping import map_trace
+from otel_raglog.model import HeldTrace, Report, Run, Span, Tier, Trace
+from otel_raglog.receive.span import decode_span
+from otel_raglog.report.building import build_report
+
+
+@dataclass(frozen=True, slots=True)
+class Analyser:
+    """The whole local line from spans to verdicts."""
+
+    checks: Sequence[Check]
+    detector: Detector
+    clock: Clock
+    quote_text: bool = False
+
+    def decode(self, held: HeldTrace) -> Trace:
+        """Return the readable spans of ``held``; unreadable ones are left out of the analysis."""
+        spans: list[Span] = []
+        for wire in held.spans:
+            try:
+                spans.append(decode_span(wire))
+            except BadInput:
+                continue
+        return Trace(held.trace_id, tuple(spans), held.completion, held.waited_seconds)
+
+    def reports(self, trace: Trace) -> tuple[Report, ...]:
+        """Return one report per run of ``trace``."""
+        started = self.clock.perf_counter()
+        runs = map_trace(trace)
+        shared = (self.clock.perf_counter() - started) / max(1, len(runs))
+        return tuple(self._judge(run, shared) for run in runs)
+
+    def judge(self, run: Run) -> Report:
+        """Return the report of ``run``."""
+        return self._judge(run, 0.0)
+
+    def _judge(self, run: Run, spent_seconds: float) -> Report:
+        started = self.clock.perf_counter()
+        measurements = measure(run, self.checks) if run.skip_reason is None else ()
+        verdicts = self.detector.judge(run, measurements)
+        report = build_report(
+            run,
+            measurements,
+            verdicts,
+            detector_version=self.detector.version,
+            tier=Tier.LOCAL,
+            analysis_seconds=0.0,
+            quote_text=self.quote_text,
+        )
+        spent = spent_seconds + self.clock.perf_counter() - started
+        return replace(report, analysis_seconds=spent)

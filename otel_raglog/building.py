@@ -1,0 +1,31 @@
+"""Options and registries to the parts that every command shares: analyser and markers."""
+
+from __future__ import annotations
+
+import os
+
+from otel_raglog.analysis import Analyser
+from otel_raglog.checks.registry import build_checks
+from otel_raglog.checks.similarity.encoder import MiniLmEncoder
+from otel_raglog.clock import SystemClock
+from otel_raglog.config import Analysis
+from otel_raglog.conventions.registry import marker_names, marker_prefixes
+from otel_raglog.detect.rules1 import Rules1
+from otel_raglog.receive.markers import Markers
+
+_MOST_THREADS = 4
+
+
+def build_analyser(options: Analysis, *, quote_text: bool) -> Analyser:
+    """Return the local detector. Raises :class:`ConfigError` when the model file is damaged."""
+    threads = options.encoder_threads or min(_MOST_THREADS, os.cpu_count() or 1)
+    encoder = MiniLmEncoder(workers=threads, max_cached_vectors=options.encoder_cache_vectors)
+    return Analyser(build_checks(encoder), Rules1(), SystemClock(), quote_text)
+
+
+def build_markers() -> Markers:
+    """Return what makes a span worth holding, by the registered conventions."""
+    return Markers(
+        tuple(prefix.encode() for prefix in marker_prefixes()),
+        tuple(name.encode() for name in marker_names()),
+    )

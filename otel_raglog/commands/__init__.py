@@ -1,0 +1,63 @@
+"""The commands of ``otel-raglog``, one file each."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import otel_raglog
+from otel_raglog.commands.analyze import analyze
+from otel_raglog.commands.config import config_app
+from otel_raglog.commands.demo import demo
+from otel_raglog.commands.explain import explain
+from otel_raglog.commands.replay import replay
+from otel_raglog.commands.serve import serve
+from otel_raglog.errors import RaglogError
+from otel_raglog.logs import configure_logs
+
+EXIT_BAD_INPUT = 2
+
+app = typer.Typer(
+    name="otel-raglog",
+    help="Reference-free fault localisation for RAG pipelines, as an OpenTelemetry sidecar.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(serve)
+app.command()(demo)
+app.command()(analyze)
+app.command()(explain)
+app.command()(replay)
+app.add_typer(config_app, name="config")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"otel-raglog {otel_raglog.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> None:
+    """Run the command line; an error of ours is one line on stderr and exit code 2."""
+    configure_logs("warning", sys.stderr)
+    try:
+        app()
+    except RaglogError as error:
+        Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(
+            f"otel-raglog: {error}"
+        )
+        sys.exit(EXIT_BAD_INPUT)

@@ -1,0 +1,129 @@
+"""``otel-raglog analyze``: files of traces or run records to reports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from otel_raglog.analysis import Analyser
+from otel_raglog.building import build_analyser
+from otel_raglog.commands.reading import Reading, read_files
+from otel_raglog.commands.tables import print_reports
+from otel_raglog.config import Analysis
+from otel_raglog.model import Report, RunVerdict
+from otel_raglog.report.json_report import to_json
+
+_EXIT_FAULTS = 1
+_EXIT_BAD_INPUT = 2
+_PLAIN_EVERY = 500
+
+
+class OutputFormat(StrEnum):
+    """How reports are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+class FailOn(StrEnum):
+    """What makes the exit code 1."""
+
+    FAULTY = "faulty"
+    NEVER = "never"
+
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="OTLP traces (JSON, JSON lines, protobuf) or run records (JSON lines, CSV, parquet); .gz too.",
+        metavar="FILE...",
+    ),
+]
+
+
+def analyze(
+    files: Files,
+    output_format: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the reports.")
+    ] = OutputFormat.TABLE,
+    content: Annotated[
+        bool, typer.Option("--content/--no-content", help="Put the runs' texts into JSON reports.")
+    ] = True,
+    quote_text: Annotated[
+        bool, typer.Option("--quote-text", help="Let explanations quote documents and answers.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="Exit with 1 when a run is faulty.")
+    ] = FailOn.NEVER,
+    encoder_threads: Annotated[
+        int, typer.Option(min=0, help="Texts encoded side by side; 0: one per core, 4 at most.")
+    ] = 0,
+) -> None:
+    """Judge every stage of every run in FILES.
+
+    Exit code 0: done; 1: faults found with --fail-on faulty; 2: bad usage or input (what could be
+    read is still printed).
+    """
+    reading = read_files(files)
+    analyser = build_analyser(Analysis(encoder_threads=encoder_threads), quote_text=quote_text)
+    reports = [*_with_progress(judge_all(reading, analyser), _work_items(reading))]
+    _print(reports, output_format, content=content)
+    report_problems(reading.problems)
+    if reading.problems:
+        raise typer.Exit(_EXIT_BAD_INPUT)
+    if fail_on is FailOn.FAULTY and any(report.verdict is RunVerdict.FAULTY for report in reports):
+        raise typer.Exit(_EXIT_FAULTS)
+
+
+def judge_all(reading: Reading, analyser: Analyser) -> Iterator[Sequence[Report]]:
+    """Yield the reports of each trace, then of each run record."""
+    for held in reading.traces():
+        yield analyser.reports(analyser.decode(held))
+    for run in reading.runs:
+        yield (analyser.judge(run),)
+
+
+def report_problems(problems: Iterable[str]) -> None:
+    """Print what could not be read, a line each, to stderr."""
+    for problem in problems:
+        sys.stderr.write(f"otel-raglog: {problem}\n")
+
+
+def _work_items(reading: Reading) -> int:
+    return len(reading.traces()) + len(reading.runs)
+
+
+def _with_progress(groups: Iterator[Sequence[Report]], total: int) -> Iterator[Report]:
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with Progress(console=console, transient=True) as progress:
+            task = progress.add_task("Judging", total=total)
+            for group in groups:
+                yield from group
+                progress.advance(task)
+        return
+    for number, group in enumerate(groups, 1):
+        yield from group
+        if number % _PLAIN_EVERY == 0:
+            sys.stderr.write(f"judged {number} of {total}\n")
+
+
+def _print(reports: Sequence[Report], output_format: OutputFormat, *, content: bool) -> None:
+    if output_format is OutputFormat.TABLE:
+        print_reports(reports, Console(soft_wrap=False))
+        return
+    items = [to_json(report, content=content) for report in reports]
+    if output_format is OutputFormat.JSON:
+        sys.stdout.write(json.dumps(items, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    else:
+        for item in items:
+            sys.stdout.write(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,46 @@
+"""``otel-raglog config``: show, check and describe the configuration."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from otel_raglog.app import build_exporters
+from otel_raglog.config import Config, load_config, show_config
+
+config_app = typer.Typer(
+    help="Show, check or describe the configuration.", no_args_is_help=True, rich_markup_mode=None
+)
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="YAML file; default: the one OTEL_RAGLOG_CONFIG names."),
+]
+
+
+@config_app.command()
+def show(config: ConfigFile = None) -> None:
+    """Print every option with its value, as file and environment set it. Secrets are hidden."""
+    sys.stdout.write(show_config(load_config(config)))
+
+
+@config_app.command()
+def check(
+    file: Annotated[Path | None, typer.Argument(help="YAML file to check.")] = None,
+) -> None:
+    """Check the configuration, the exporters' options included. Exit code 2 when it is wrong."""
+    loaded = load_config(file)
+    for exporter in build_exporters(loaded):
+        exporter.close()
+    names = ", ".join(loaded.exporters) or "none"
+    sys.stdout.write(f"ok: {file or 'environment and defaults'} (exporters: {names})\n")
+
+
+@config_app.command()
+def schema() -> None:
+    """Print the JSON Schema of the configuration file."""
+    sys.stdout.write(json.dumps(Config.model_json_schema(), indent=2) + "\n")

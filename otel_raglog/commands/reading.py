@@ -1,0 +1,225 @@
+"""Files of traces or run records to held traces and runs."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from otel_raglog.building import build_markers
+from otel_raglog.errors import BadInput
+from otel_raglog.mapping.record import run_from_record
+from otel_raglog.model import Batch, Completion, HeldTrace, Run, WireSpan
+from otel_raglog.receive.decode import split_protobuf
+from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.otlp_json import split_json
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_LIST_COLUMNS = (
+    "history", "rewrites", "retrieved", "reranked", "passed", "tokens", "steps",
+)  # fmt: skip
+_FILE_LIMITS = Limits(max_request_bytes=2**31 - 1, max_spans_per_request=10_000_000)
+_RECORD_KEYS = frozenset({"question", "answer", "retrieved", "prompt"})
+
+
+@dataclass(slots=True)
+class Reading:
+    """What files held: batches in order of arrival, run records, and what could not be read.
+
+    ``problems`` are sentences that name file and line; the rest of the file is not lost.
+    """
+
+    batches: list[Batch] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def traces(self) -> tuple[HeldTrace, ...]:
+        """Return the held spans by trace, as the service would release them."""
+        by_trace: dict[bytes, list[WireSpan]] = {}
+        for batch in self.batches:
+            for span in batch.spans:
+                if span.held:
+                    by_trace.setdefault(span.trace_id, []).append(span)
+        return tuple(
+            HeldTrace(trace_id, tuple(spans), Completion.FILE_END, 0.0)
+            for trace_id, spans in by_trace.items()
+        )
+
+
+def read_files(paths: Sequence[Path]) -> Reading:
+    """Return what ``paths`` hold: OTLP JSON, JSON lines or protobuf, or run records.
+
+    Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped.
+
+    Raises:
+        BadInput: a file cannot be opened, or nothing of it is in a known format.
+    """
+    reading = Reading()
+    for path in paths:
+        _read_file(path, reading)
+    return reading
+
+
+def _read_file(path: Path, reading: Reading) -> None:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from None
+    if content.startswith(_GZIP_MAGIC):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise BadInput(f"{path} is damaged gzip: {error}") from None
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    if not content.strip():
+        reading.problems.append(f"{path} is empty")
+    elif suffix == ".csv":
+        _add_records(path, _csv_records(path, content), reading)
+    elif suffix == ".parquet" or content.startswith(b"PAR1"):
+        _add_records(path, _parquet_records(path, content), reading)
+    elif content.lstrip()[:1] in (b"{", b"["):
+        _read_json(path, content, reading)
+    else:
+        _read_protobuf(path, content, reading)
+
+
+def _read_protobuf(path: Path, content: bytes, reading: Reading) -> None:
+    try:
+        batch = split_protobuf(content, _FILE_LIMITS, build_markers())
+    except BadInput as error:
+        kind = " (a mitmproxy flow file?)" if path.suffix in {".mitm", ".flow", ".dump"} else ""
+        raise BadInput(
+            f"{path} is no OTLP JSON, JSON lines or protobuf, and no run records{kind}: {error}"
+        ) from None
+    _add_batch(path, 1, batch, reading)
+
+
+def _read_json(path: Path, content: bytes, reading: Reading) -> None:
+    found = False
+    whole = _parse_json(content)
+    lines: Iterable[tuple[int, bytes]]
+    if whole is not None:
+        items = whole if isinstance(whole, list) else [whole]
+        lines = ((number, json.dumps(item).encode()) for number, item in enumerate(items, 1))
+    else:
+        lines = enumerate(content.splitlines(), 1)
+    for number, line in lines:
+        if line.strip():
+            found = _read_json_item(path, number, line, reading) or found
+    if not found:
+        detail = reading.problems.pop() if reading.problems else f"{path} holds nothing"
+        raise BadInput(f"{detail}; nothing in {path} could be read")
+
+
+def _read_json_item(path: Path, number: int, line: bytes, reading: Reading) -> bool:
+    where = f"{path}, line {number}"
+    data = _parse_json(line)
+    if isinstance(data, dict) and ("resourceSpans" in data or not data):
+        try:
+            batch = split_json(line, _FILE_LIMITS, build_markers())
+        except BadInput as error:
+            reading.problems.append(f"{where}: {error}")
+            return False
+        _add_batch(path, number, batch, reading)
+        return True
+    if isinstance(data, dict) and _RECORD_KEYS & data.keys():
+        return _add_records(path, [(number, data)], reading) > 0
+    reading.problems.append(f"{where}: {_why_unread(data)}")
+    return False
+
+
+def _why_unread(data: object) -> str:
+    if not isinstance(data, dict):
+        return "no JSON object"
+    if {"resourceLogs", "resourceMetrics"} & data.keys():
+        return "OTLP logs or metrics, which hold no spans"
+    if isinstance(data.get("log"), dict) and "entries" in data["log"]:
+        return "HAR files are not read by this version"
+    keys = ", ".join(sorted(map(str, data))[:8])
+    return f"neither an OTLP request (resourceSpans) nor a run record (question); keys: {keys}"
+
+
+def _parse_json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _add_batch(path: Path, number: int, batch: Batch, reading: Reading) -> None:
+    reading.batches.append(batch)
+    for reason, count in batch.rejected.items():
+        reading.problems.append(f"{path}, line {number}: {count} spans left out ({reason})")
+
+
+def _add_records(
+    path: Path, records: Iterable[tuple[int, Mapping[str, object]]], reading: Reading
+) -> int:
+    added = 0
+    for number, record in records:
+        try:
+            reading.runs.append(run_from_record(record))
+        except BadInput as error:
+            reading.problems.append(f"{path}, line {number}: {error}")
+        else:
+            added += 1
+    return added
+
+
+def _csv_records(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not UTF-8: {error}") from None
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        for row in reader:
+            filled = {key: value for key, value in row.items() if key and value not in {"", None}}
+            yield reader.line_num, _parse_columns(filled)
+    except csv.Error as error:
+        raise BadInput(f"{path}, line {reader.line_num}: {error}") from None
+
+
+def _parquet_records(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415  an optional extra
+        from pyarrow import parquet  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise BadInput(f"{path}: parquet needs pip install 'otel-raglog[parquet]'") from None
+    try:
+        rows = parquet.read_table(pa.BufferReader(content)).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"{path} is no readable parquet file: {error}") from None
+    for number, row in enumerate(rows, 1):
+        yield (
+            number,
+            _parse_columns({key: value for key, value in row.items() if value is not None}),
+        )
+
+
+def _parse_columns(row: Mapping[str, object]) -> dict[str, object]:
+    """Parse the JSON in list columns; a column that holds none stays as it is."""
+    parsed = dict(row)
+    for key in _LIST_COLUMNS:
+        value = parsed.get(key)
+        if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+            data = _parse_json(value.encode())
+            if data is not None:
+                parsed[key] = data
+    if isinstance(parsed.get("embedder_input"), str) and str(parsed["embedder_input"]).startswith(
+        "["
+    ):
+        data = _parse_json(str(parsed["embedder_input"]).encode())
+        if isinstance(data, list):
+            parsed["embedder_input"] = data
+    for key in ("top_k", "turn"):
+        value = parsed.get(key)
+        if isinstance(value, str) and value.strip().isdigit():
+            parsed[key] = int(value)
+    return parsed

@@ -1,0 +1,72 @@
+"""``otel-raglog serve``: the sidecar, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import structlog
+import typer
+
+from otel_raglog.app import Service
+from otel_raglog.commands.config import ConfigFile
+from otel_raglog.config import load_config
+from otel_raglog.logs import configure_logs
+
+_POLL_SECONDS = 0.1
+_log = structlog.get_logger()
+
+
+def serve(
+    config: ConfigFile = None,
+    forward_to: Annotated[
+        str | None,
+        typer.Option(
+            "--forward-to",
+            metavar="URL",
+            help="Send to this OTLP endpoint: http://host:4317 (gRPC), or with /v1/traces (HTTP).",
+        ),
+    ] = None,
+    ready_file: Annotated[
+        Path | None,
+        typer.Option("--ready-file", help="Write the bound addresses here as JSON once ready."),
+    ] = None,
+) -> None:
+    """Receive OTLP, judge every stage of every run, and forward spans with their verdicts."""
+    overrides: dict[str, Any] = {}
+    if forward_to is not None:
+        kind = "otlp_http" if forward_to.rstrip("/").endswith("/v1/traces") else "otlp_grpc"
+        overrides["exporters"] = {"backend": {"kind": kind, "endpoint": forward_to}}
+    loaded = load_config(config, overrides)
+    configure_logs(loaded.log_level, sys.stderr)
+    service = Service(loaded)
+    stop, hurry = threading.Event(), threading.Event()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        # Only flags are set here: the interrupted thread may hold any lock.
+        if stop.is_set():
+            hurry.set()
+        stop.set()
+        _log.info("stopping", signal=signal.Signals(number).name)
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    addresses = service.start()
+    if ready_file is not None:
+        partial = ready_file.with_suffix(".part")
+        partial.write_text(json.dumps(addresses), encoding="utf-8")
+        partial.replace(ready_file)
+    _log.info("ready", **addresses)
+    stop.wait()
+    stopper = threading.Thread(target=service.stop, name="raglog-stop")
+    stopper.start()
+    while stopper.is_alive():
+        stopper.join(_POLL_SECONDS)
+        if hurry.is_set():
+            service.hurry()
+    _log.info("stopped", undelivered_spans=service.undelivered_spans())

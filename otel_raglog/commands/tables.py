@@ -1,0 +1,87 @@
+"""Reports to tables and lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from otel_raglog.model import Report, RunVerdict, Stage, StageVerdict, Verdict
+
+_STYLES = {
+    StageVerdict.FAULTY: "bold red",
+    StageVerdict.OK: "green",
+    StageVerdict.ABSENT: "dim",
+    StageVerdict.UNKNOWN: "yellow",
+}
+_RUN_STYLES = {
+    RunVerdict.FAULTY: "bold red",
+    RunVerdict.OK: "green",
+    RunVerdict.UNKNOWN: "yellow",
+}
+_QUESTION_WIDTH = 48
+
+
+def verdict_text(verdict: Verdict) -> Text:
+    """Return one cell: the verdict, its probability where there is one."""
+    style = _STYLES[verdict.verdict]
+    if verdict.verdict is StageVerdict.ABSENT:
+        return Text("-", style=style)
+    if verdict.probability is None:
+        return Text(f"? {verdict.reason.value if verdict.reason else ''}".strip(), style=style)
+    return Text(f"{verdict.verdict.value} {verdict.probability:.2f}", style=style)
+
+
+def shorten(text: str | None, width: int = _QUESTION_WIDTH) -> str:
+    """Return ``text`` on one line of at most ``width`` characters."""
+    line = " ".join((text or "").split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def print_reports(reports: Sequence[Report], console: Console) -> None:
+    """Print a table of all runs, then the explanation of every faulty stage."""
+    if not reports:
+        console.print("No trace in these files has a span that may belong to a run.")
+        return
+    table = Table(title=None, show_lines=False)
+    table.add_column("run", no_wrap=True)
+    table.add_column("question", no_wrap=True, max_width=_QUESTION_WIDTH)
+    table.add_column("verdict", no_wrap=True)
+    for stage in Stage:
+        table.add_column(stage.value, no_wrap=True)
+    for report in reports:
+        table.add_row(
+            Text(shorten(report.run.run_id, 14)),
+            Text(shorten(report.run.question.value)),
+            Text(report.verdict.value, style=_RUN_STYLES[report.verdict]),
+            *(verdict_text(report.verdicts[stage]) for stage in Stage),
+        )
+    wide = Console(
+        file=console.file, width=max(console.width, 170), force_terminal=console.is_terminal
+    )
+    wide.print(table)
+    for report in reports:
+        print_explanations(report, console)
+    counts = dict.fromkeys(RunVerdict, 0)
+    for report in reports:
+        counts[report.verdict] += 1
+    console.print(
+        f"{len(reports)} runs: "
+        + ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
+        + f" (detector {reports[0].detector_version})"
+    )
+
+
+def print_explanations(report: Report, console: Console) -> None:
+    """Print why each faulty stage is faulty, or why nothing was judged."""
+    if report.skip_reason:
+        notes = " ".join(report.run.notes)
+        line = f"{report.run.run_id}: not judged ({report.skip_reason}). {notes}"
+        console.print(Text(line), soft_wrap=True)
+    for stage in report.faulty_stages:
+        verdict = report.verdicts[stage]
+        faults = ", ".join(fault.value for fault in verdict.fault_types)
+        line = f"{report.run.run_id} {stage.value}: {faults}: {verdict.explanation}"
+        console.print(Text(line), soft_wrap=True)

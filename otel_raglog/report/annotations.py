@@ -1,0 +1,296 @@
+"""Reports to the attributes and events that are appended to spans, as OTLP bytes.
+
+A span's own bytes are not touched: protobuf merges concatenated messages, and appended
+attributes and events are further items of repeated fields. Only where a span already bears
+attributes of our namespace, which cannot be trusted, are these taken out first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
+
+from otel_raglog.model import Report, RunVerdict, Span, Stage, StageVerdict, Verdict, WireSpan
+from otel_raglog.receive import thin_pb2 as thin
+from otel_raglog.receive.markers import EVALUATION_EVENT, OWN_PREFIX
+from otel_raglog.receive.wire import LENGTH_DELIMITED, fields
+
+NAMESPACE = OWN_PREFIX.decode()
+MAX_VALUE_BYTES = 1_900
+"""Tempo cuts attribute values at 2,048 bytes."""
+
+_CUT_MARK = "…"
+_WORST_FIRST = (RunVerdict.FAULTY, RunVerdict.UNKNOWN, RunVerdict.OK)
+EVALUATION_NAME = "gen_ai.evaluation.name"
+_ATTRIBUTES = 9
+_EVENTS = 11
+
+AttributeInput: TypeAlias = str | bool | int | float | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationOptions:
+    """What is written beside the ``raglog.*`` attributes."""
+
+    openinference_evaluations: bool = False
+
+
+def annotate(
+    reports: Iterable[Report],
+    spans: Mapping[bytes, Span],
+    options: AnnotationOptions,
+    *,
+    exemplars: frozenset[str] = frozenset(),
+) -> dict[bytes, bytes]:
+    """Return the bytes to append to each span, by span id.
+
+    Args:
+        reports: all reports of one trace. One of a trace without any stage marks no span.
+        spans: the decoded spans of the trace, by span id, for end times and existing indices.
+        options: what else to write.
+        exemplars: run ids that are marked ``raglog.exemplar``.
+    """
+    additions: dict[bytes, SpanMessage] = {}
+    for report in reports:
+        if not is_judgeable(report):
+            continue
+        top = report.run.top_span_id
+        if top in spans:
+            message = additions.setdefault(top, SpanMessage())
+            _set_attributes(
+                message, _run_attributes(report, exemplar=report.run.run_id in exemplars)
+            )
+        for span_id, verdicts in _verdicts_by_span(report).items():
+            if span_id not in spans:
+                continue
+            message = additions.setdefault(span_id, SpanMessage())
+            _add_verdicts(message, verdicts, spans[span_id], options)
+        if options.openinference_evaluations and top in spans:
+            _add_trace_evaluations(additions[top], report, spans[top])
+    return {span_id: message.SerializeToString() for span_id, message in additions.items()}
+
+
+def annotate_late(reports: Sequence[Report]) -> bytes:
+    """Return the bytes to append to a span that came after its trace's verdict.
+
+    Which of several runs a late span belongs to cannot be told: then it gets the worst verdict and
+    all faulty stages, and no run id.
+    """
+    faulty = {stage for report in reports for stage in report.faulty_stages}
+    verdicts = [report.verdict for report in reports]
+    worst = next(verdict for verdict in _WORST_FIRST if verdict in verdicts)
+    attributes: dict[str, AttributeInput] = {
+        "raglog.run.verdict": worst.value,
+        "raglog.run.faulty_stages": [stage.value for stage in Stage if stage in faulty],
+    }
+    if len(reports) == 1:
+        attributes["raglog.run.id"] = reports[0].run.run_id
+    message = SpanMessage()
+    _set_attributes(message, attributes)
+    return message.SerializeToString()
+
+
+def is_judgeable(report: Report) -> bool:
+    """Tell whether ``report`` is of a run at all: a trace without any stage is left untouched."""
+    return any(state.steps for state in report.run.stages.values())
+
+
+def append(span: WireSpan, addition: bytes) -> WireSpan:
+    """Return ``span`` with ``addition`` behind its own bytes, spoofed verdicts taken out."""
+    raw = strip_namespace(span.raw) if span.spoofed else span.raw
+    if raw is span.raw and not addition:
+        return span
+    return replace(span, raw=raw + addition, spoofed=False)
+
+
+def strip_namespace(raw: bytes) -> bytes:
+    """Return the serialized span ``raw`` without attributes and verdict events of our namespace.
+
+    All other fields, unknown ones included, keep their bytes and their order.
+    """
+    kept = bytearray()
+    for number, wire_type, begin, payload, end in fields(raw, 0, len(raw)):
+        if wire_type == LENGTH_DELIMITED and _is_ours(number, raw[payload:end]):
+            continue
+        kept += raw[begin:end]
+    return bytes(kept)
+
+
+def _is_ours(field_number: int, payload: bytes) -> bool:
+    if field_number == _ATTRIBUTES:
+        return thin.KeyValue.FromString(payload).key.startswith(OWN_PREFIX)
+    if field_number == _EVENTS:
+        event = thin.Event.FromString(payload)
+        return event.name == EVALUATION_EVENT and any(
+            item.key == EVALUATION_NAME.encode() and item.value.string_value.startswith(OWN_PREFIX)
+            for item in event.attributes
+        )
+    return False
+
+
+def _run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInput]:
+    run = report.run
+    attributes: dict[str, AttributeInput] = {
+        "raglog.run.id": run.run_id,
+        "raglog.run.verdict": report.verdict.value,
+        "raglog.run.faulty_stages": [stage.value for stage in report.faulty_stages],
+        "raglog.run.complete": report.complete,
+        "raglog.run.completion": run.completion.value,
+        "raglog.detector.version": report.detector_version,
+        "raglog.detector.tier": report.tier.value,
+        "raglog.analysis.duration_ms": round(report.analysis_seconds * 1000, 3),
+        "raglog.analysis.cost_usd": report.cost_usd,
+    }
+    if report.first_faulty_stage is not None:
+        attributes["raglog.run.first_faulty_stage"] = report.first_faulty_stage.value
+    if run.session_id is not None:
+        attributes["raglog.session.id"] = run.session_id
+    if run.turn is not None:
+        attributes["raglog.session.turn"] = run.turn
+    if report.skip_reason is not None:
+        attributes["raglog.skip_reason"] = report.skip_reason
+    if exemplar:
+        attributes["raglog.exemplar"] = True
+    return attributes
+
+
+def _verdicts_by_span(report: Report) -> dict[bytes, list[Verdict]]:
+    """Return the verdicts of each step's span: the step's own where steps are judged singly."""
+    by_span: dict[bytes, list[Verdict]] = {}
+    for stage in Stage:
+        whole = report.verdicts[stage]
+        if whole.verdict is StageVerdict.ABSENT:
+            continue
+        single = {verdict.step: verdict for verdict in whole.steps}
+        for index, step in enumerate(report.run.steps(stage)):
+            if step.origin.span_id:
+                by_span.setdefault(step.origin.span_id, []).append(single.get(index, whole))
+    return by_span
+
+
+def _add_verdicts(
+    message: SpanMessage, verdicts: Sequence[Verdict], span: Span, options: AnnotationOptions
+) -> None:
+    # A span has one raglog.stage. Where it carries several (a prompt that is built by the
+    # generator's own span), the faulty one speaks, and otherwise the last in pipeline order;
+    # every verdict has its event.
+    faulty = [verdict for verdict in verdicts if verdict.verdict is StageVerdict.FAULTY]
+    _set_attributes(message, _step_attributes(faulty[0] if faulty else verdicts[-1]))
+    for verdict in verdicts:
+        event = message.events.add(
+            name=EVALUATION_EVENT.decode(), time_unix_nano=span.end_unix_nano
+        )
+        _set_pairs(event.attributes, _evaluation(verdict))
+    if options.openinference_evaluations:
+        first = _next_index(span.attributes, "evaluations.")
+        for number, verdict in enumerate(verdicts, start=first):
+            prefix = f"evaluations.{number}.evaluation."
+            _set_attributes(message, _openinference_evaluation(prefix, verdict))
+
+
+def _step_attributes(verdict: Verdict) -> dict[str, AttributeInput]:
+    attributes: dict[str, AttributeInput] = {
+        "raglog.stage": verdict.stage.value,
+        "raglog.verdict": verdict.verdict.value,
+    }
+    if verdict.probability is not None:
+        attributes["raglog.fault.probability"] = verdict.probability
+    if verdict.threshold is not None:
+        attributes["raglog.fault.threshold"] = verdict.threshold
+    if verdict.fault_types:
+        attributes["raglog.fault.types"] = [fault.value for fault in verdict.fault_types]
+    if verdict.warnings:
+        attributes["raglog.warnings"] = [warning.value for warning in verdict.warnings]
+    if verdict.explanation:
+        attributes["raglog.explanation"] = verdict.explanation
+    return attributes
+
+
+def _evaluation(verdict: Verdict) -> dict[str, AttributeInput]:
+    attributes: dict[str, AttributeInput] = {
+        EVALUATION_NAME: f"{NAMESPACE}{verdict.stage.value}",
+        "gen_ai.evaluation.score.label": verdict.verdict.value,
+    }
+    if verdict.probability is not None:
+        attributes["gen_ai.evaluation.score.value"] = verdict.probability
+    if verdict.explanation:
+        attributes["gen_ai.evaluation.explanation"] = verdict.explanation
+    return attributes
+
+
+def _openinference_evaluation(prefix: str, verdict: Verdict) -> dict[str, AttributeInput]:
+    attributes: dict[str, AttributeInput] = {
+        f"{prefix}name": f"{NAMESPACE}{verdict.stage.value}",
+        f"{prefix}label": verdict.verdict.value,
+        f"{prefix}annotator_kind": "CODE",
+    }
+    if verdict.probability is not None:
+        attributes[f"{prefix}score"] = verdict.probability
+    if verdict.explanation:
+        attributes[f"{prefix}explanation"] = verdict.explanation
+    return attributes
+
+
+def _add_trace_evaluations(message: SpanMessage, report: Report, top: Span) -> None:
+    first = _next_index(top.attributes, "trace.evaluations.")
+    prefix = f"trace.evaluations.{first}.evaluation."
+    _set_attributes(
+        message,
+        {
+            f"{prefix}name": f"{NAMESPACE}run",
+            f"{prefix}label": report.verdict.value,
+            f"{prefix}annotator_kind": "CODE",
+            f"{prefix}identifier": report.run.run_id,
+        },
+    )
+
+
+def _next_index(attributes: Mapping[str, object], prefix: str) -> int:
+    """Return the first free index behind ``prefix``: existing items are never overwritten."""
+    taken = [
+        int(index)
+        for key in attributes
+        if key.startswith(prefix)
+        and (index := key.removeprefix(prefix).partition(".")[0]).isascii()
+        and index.isdigit()
+    ]
+    return max(taken, default=-1) + 1
+
+
+def _set_attributes(message: SpanMessage, attributes: Mapping[str, AttributeInput]) -> None:
+    _set_pairs(message.attributes, attributes)
+
+
+def _set_pairs(
+    target: RepeatedCompositeFieldContainer[KeyValue], attributes: Mapping[str, AttributeInput]
+) -> None:
+    target.extend(KeyValue(key=key, value=_any_value(value)) for key, value in attributes.items())
+
+
+def _any_value(value: AttributeInput) -> AnyValue:
+    if isinstance(value, bool):
+        return AnyValue(bool_value=value)
+    if isinstance(value, int):
+        return AnyValue(int_value=value)
+    if isinstance(value, float):
+        return AnyValue(double_value=value)
+    if isinstance(value, str):
+        return AnyValue(string_value=cut(value))
+    return AnyValue(
+        array_value=ArrayValue(values=[AnyValue(string_value=cut(item)) for item in value])
+    )
+
+
+def cut(text: str, max_bytes: int = MAX_VALUE_BYTES) -> str:
+    """Return ``text`` with at most ``max_bytes`` bytes of UTF-8, a cut marked by an ellipsis."""
+    # Lone surrogates can come in through JSON escapes and have no UTF-8 form.
+    encoded = text.encode("utf-8", errors="replace")
+    if len(encoded) <= max_bytes:
+        return encoded.decode("utf-8")
+    room = max_bytes - len(_CUT_MARK.encode())
+    return encoded[:room].decode("utf-8", errors="ignore") + _CUT_MARK

@@ -1,0 +1,364 @@
+"""Reports and deliveries to Prometheus metrics, and the ledger that proves nothing is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter as Tally
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from otel_raglog.clock import Clock
+from otel_raglog.model import (
+    FieldStatus,
+    Measurement,
+    Report,
+    RunVerdict,
+    Stage,
+    StageVerdict,
+)
+
+OVERFLOW = "_overflow"
+UNKNOWN_SERVICE = "unknown_service"
+_MAX_LABEL_LENGTH = 120
+
+_PROBABILITY_BUCKETS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_RATIO_BUCKETS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.999)
+_SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 5.0, 20.0, 100.0)
+_COUNT_BUCKETS = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100)
+_STAGE_SECONDS_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_ANALYSIS_SECONDS_BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
+
+CONTEXT_UTILIZATION = "assembly.context_utilization"
+PROMPT_BUDGET = "assembly.prompt_budget_ratio"
+GROUNDEDNESS = "generator.groundedness"
+
+
+class CappedLabel:
+    """Names at most ``limit`` distinct values of a label; further ones are ``_overflow``.
+
+    An early value keeps its series. Thread-safe.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._seen: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, value: str) -> str:
+        """Return the label value to use for ``value``."""
+        name = _printable(value)
+        with self._lock:
+            if name in self._seen:
+                return name
+            if len(self._seen) < self._limit:
+                self._seen.add(name)
+                return name
+        return OVERFLOW
+
+
+class ExemplarChoice:
+    """Chooses the runs that are marked ``raglog.exemplar``: at most some a minute.
+
+    Faulty runs come first: an ok run is chosen only as the first of its minute.
+    """
+
+    def __init__(self, per_minute: int, clock: Clock) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._minute = -1
+        self._chosen = 0
+        self._ok_chosen = False
+
+    def choose(self, verdict: RunVerdict) -> bool:
+        """Tell whether a run with ``verdict`` becomes an exemplar."""
+        minute = int(self._clock.monotonic() // 60)
+        if minute != self._minute:
+            self._minute, self._chosen, self._ok_chosen = minute, 0, False
+        if self._chosen >= self._per_minute or verdict is RunVerdict.UNKNOWN:
+            return False
+        if verdict is RunVerdict.OK:
+            if self._ok_chosen:
+                return False
+            self._ok_chosen = True
+        self._chosen += 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The ledger at one moment: spans, by what became of them, for one destination."""
+
+    received: int
+    rejected: int
+    forwarded: int
+    dropped: int
+    backend_rejected: int
+
+    @property
+    def pending(self) -> int:
+        """Accepted spans that have not left yet."""
+        return self.received - self.rejected - self.forwarded - self.dropped - self.backend_rejected
+
+
+class Ledger:
+    """Counts every span once at each border: received = forwarded + rejected + dropped + pending.
+
+    ``received`` counts all spans of decodable requests, refused ones included; spans of refused
+    requests (503) were never accepted and are not counted. Thread-safe.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._lock = threading.Lock()
+        self._received = 0
+        self._rejected = 0
+        self._by_exporter: dict[str, Tally[str]] = {}
+        self.received_total = Counter(
+            "raglog_spans_received", "Spans of readable requests.", registry=registry
+        )
+        self.rejected_total = Counter(
+            "raglog_spans_rejected", "Spans refused for good.", ["reason"], registry=registry
+        )
+        self.requests_refused_total = Counter(
+            "raglog_requests_refused", "Requests refused whole.", ["reason"], registry=registry
+        )
+        self.forwarded_total = Counter(
+            "raglog_spans_forwarded",
+            "Spans that a destination took.",
+            ["exporter"],
+            registry=registry,
+        )
+        self.dropped_total = Counter(
+            "raglog_spans_dropped",
+            "Accepted spans that were not delivered.",
+            ["exporter", "reason"],
+            registry=registry,
+        )
+        self.retries_total = Counter(
+            "raglog_export_retries",
+            "Batches that a destination did not take at once.",
+            ["exporter"],
+            registry=registry,
+        )
+        self.queue_spans = Gauge(
+            "raglog_queue_spans", "Spans queued for a destination.", ["exporter"], registry=registry
+        )
+        self.queue_bytes = Gauge(
+            "raglog_queue_bytes", "Bytes queued for a destination.", ["exporter"], registry=registry
+        )
+        Gauge(
+            "raglog_spans_pending",
+            "Accepted spans that have not reached every destination.",
+            registry=registry,
+        ).set_function(self.pending)
+
+    def received(self, spans: int) -> None:
+        """Count ``spans`` of one readable request, the refused ones among them included."""
+        with self._lock:
+            self._received += spans
+        self.received_total.inc(spans)
+
+    def rejected(self, reason: str, spans: int) -> None:
+        """Count spans refused at the door."""
+        with self._lock:
+            self._rejected += spans
+        self.rejected_total.labels(reason).inc(spans)
+
+    def refused(self, reason: str) -> None:
+        """Count a request refused whole."""
+        self.requests_refused_total.labels(reason).inc()
+
+    def add_exporter(self, exporter: str) -> None:
+        """Begin a column for ``exporter``: every accepted span is owed to it from now on."""
+        with self._lock:
+            self._by_exporter[exporter] = Tally()
+
+    def forwarded(self, exporter: str, spans: int) -> None:
+        """Count spans that ``exporter``'s destination took."""
+        self._book(exporter, "forwarded", spans)
+        self.forwarded_total.labels(exporter).inc(spans)
+
+    def dropped(self, exporter: str, reason: str, spans: int) -> None:
+        """Count spans given up for ``exporter``."""
+        self._book(exporter, "dropped", spans)
+        self.dropped_total.labels(exporter, reason).inc(spans)
+
+    def backend_rejected(self, exporter: str, spans: int) -> None:
+        """Count spans that the destination refused in a partial success."""
+        self._book(exporter, "backend_rejected", spans)
+        self.dropped_total.labels(exporter, "backend_rejected").inc(spans)
+
+    def retried(self, exporter: str) -> None:
+        """Count one failed try."""
+        self.retries_total.labels(exporter).inc()
+
+    def queue(self, exporter: str, spans: int, size: int) -> None:
+        """Show what is queued for ``exporter``: spans and bytes."""
+        self.queue_spans.labels(exporter).set(spans)
+        self.queue_bytes.labels(exporter).set(size)
+
+    def balance(self, exporter: str) -> Balance:
+        """Return the books of ``exporter``."""
+        with self._lock:
+            column = self._by_exporter[exporter]
+            return Balance(
+                self._received,
+                self._rejected,
+                column["forwarded"],
+                column["dropped"],
+                column["backend_rejected"],
+            )
+
+    def pending(self) -> float:
+        """Return the largest number of pending spans of any destination."""
+        return max((self.balance(name).pending for name in list(self._by_exporter)), default=0)
+
+    def _book(self, exporter: str, entry: str, spans: int) -> None:
+        with self._lock:
+            self._by_exporter.setdefault(exporter, Tally())[entry] += spans
+
+
+class RunMetrics:
+    """Counts final reports. Counters move once per run."""
+
+    def __init__(self, registry: CollectorRegistry, max_label_values: int = 20) -> None:
+        self._service = CappedLabel(max_label_values)
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(name, text, labels, buckets=buckets, registry=registry)
+
+        self.runs = counter("raglog_runs", "Runs by verdict.", "service", "verdict")
+        self.verdicts = counter(
+            "raglog_stage_verdicts", "Stages judged.", "service", "stage", "verdict"
+        )
+        self.faults = counter("raglog_faults", "Faults found.", "service", "stage", "fault_type")
+        self.warnings = counter("raglog_warnings", "Warnings.", "service", "stage", "warning")
+        self.skipped = counter("raglog_skipped", "Traces or runs not judged.", "reason")
+        self.retrieval_empty = counter(
+            "raglog_retrieval_empty", "Runs whose retrieval returned nothing.", "service"
+        )
+        self.output_truncated = counter(
+            "raglog_output_truncated", "Runs whose answer was cut off.", "service"
+        )
+        self.late_spans = counter("raglog_late_spans", "Spans that came after the verdict.")
+        self.traces_evicted = counter(
+            "raglog_traces_evicted", "Traces released before they were whole.", "reason"
+        )
+        self.probability = histogram(
+            "raglog_stage_fault_probability",
+            "Probability that a stage is faulty.",
+            _PROBABILITY_BUCKETS,
+            "service",
+            "stage",
+        )
+        self.top_score = histogram(
+            "raglog_retrieval_top_score",
+            "Best retrieval score of a run, in the store's own unit.",
+            _SCORE_BUCKETS,
+            "service",
+            "score_kind",
+        )
+        self.chunks = histogram(
+            "raglog_retrieved_chunks", "Chunks retrieved in a run.", _COUNT_BUCKETS, "service"
+        )
+        self.utilization = histogram(
+            "raglog_context_utilization_ratio",
+            "Share of the selected chunks that are in the prompt unmodified.",
+            _RATIO_BUCKETS,
+            "service",
+        )
+        self.budget = histogram(
+            "raglog_prompt_budget_ratio",
+            "Prompt tokens over the model's limit.",
+            _RATIO_BUCKETS,
+            "service",
+        )
+        self.groundedness = histogram(
+            "raglog_groundedness_ratio",
+            "Share of the answer's sentences that the context supports.",
+            _RATIO_BUCKETS,
+            "service",
+        )
+        self.stage_seconds = histogram(
+            "raglog_stage_duration_seconds",
+            "Time that the application spent in a stage.",
+            _STAGE_SECONDS_BUCKETS,
+            "service",
+            "stage",
+        )
+        self.analysis_seconds = histogram(
+            "raglog_analysis_seconds", "Time to judge a run.", _ANALYSIS_SECONDS_BUCKETS
+        )
+
+    def count(self, report: Report, *, exemplar: bool) -> None:
+        """Count a final report; ``exemplar`` attaches its trace id to what it counts."""
+        run = report.run
+        service = self._service(run.service or UNKNOWN_SERVICE)
+        trace = {"trace_id": run.trace_id.hex()} if exemplar else None
+        self.runs.labels(service, report.verdict.value).inc(exemplar=trace)
+        self.analysis_seconds.observe(report.analysis_seconds)
+        if report.skip_reason:
+            self.skipped.labels(report.skip_reason).inc()
+        for stage, verdict in report.verdicts.items():
+            self.verdicts.labels(service, stage.value, verdict.verdict.value).inc(exemplar=trace)
+            if verdict.probability is not None:
+                self.probability.labels(service, stage.value).observe(verdict.probability, trace)
+            if verdict.verdict is StageVerdict.FAULTY:
+                for fault in verdict.fault_types:
+                    self.faults.labels(service, stage.value, fault.value).inc(exemplar=trace)
+            for warning in verdict.warnings:
+                self.warnings.labels(service, stage.value, warning.value).inc()
+            seconds = [step.origin.seconds for step in run.steps(stage) if step.origin.span_ids]
+            if seconds and stage is not Stage.ASSEMBLY:
+                self.stage_seconds.labels(service, stage.value).observe(sum(seconds), trace)
+        self._count_retrieval(report, service, trace)
+        self._count_measured(report.measurements, service, trace)
+
+    def _count_retrieval(self, report: Report, service: str, trace: dict[str, str] | None) -> None:
+        retrievals = [step for step in report.run.retrievers if step.chunks.usable]
+        if retrievals:
+            ids = {
+                chunk.id or chunk.text for step in retrievals for chunk in step.chunks.value or ()
+            }
+            self.chunks.labels(service).observe(len(ids), trace)
+            if not ids and all(step.chunks.status is FieldStatus.EMPTY for step in retrievals):
+                self.retrieval_empty.labels(service).inc(exemplar=trace)
+        scored = [
+            (chunk.score, chunk.score_kind.value)
+            for step in retrievals
+            for chunk in step.chunks.value or ()
+            if chunk.score is not None
+        ]
+        for kind in {kind for _, kind in scored}:
+            scores = [score for score, own in scored if own == kind]
+            best = min(scores) if kind == "distance" else max(scores)
+            self.top_score.labels(service, kind).observe(best, trace)
+        if any(step.finish_reason in {"length", "max_tokens"} for step in report.run.generators):
+            self.output_truncated.labels(service).inc(exemplar=trace)
+
+    def _count_measured(
+        self, measurements: tuple[Measurement, ...], service: str, trace: dict[str, str] | None
+    ) -> None:
+        histograms: Mapping[str, Histogram] = {
+            CONTEXT_UTILIZATION: self.utilization,
+            PROMPT_BUDGET: self.budget,
+            GROUNDEDNESS: self.groundedness,
+        }
+        for measurement in measurements:
+            histogram = histograms.get(measurement.name)
+            if histogram is not None and measurement.value is not None:
+                histogram.labels(service).observe(measurement.value, trace)
+
+
+def add_gauge(registry: CollectorRegistry, name: str, text: str, read: Callable[[], float]) -> None:
+    """Register a gauge that is read when it is scraped."""
+    Gauge(name, text, registry=registry).set_function(read)
+
+
+def _printable(value: str) -> str:
+    cleaned = "".join(character if character.isprintable() else "_" for character in value)
+    return cleaned[:_MAX_LABEL_LENGTH]

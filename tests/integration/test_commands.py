@@ -1,0 +1,168 @@
+"""The commands as users run them: output, exit codes, and no stack trace."""
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from rag_traces import RAG_SPANS, rag_trace
+from services import collect, running_sink
+
+from otel_raglog.conventions.registry import marker_prefixes
+from otel_raglog_exporters.registry import build_exporter
+
+
+def run(*arguments, env=None):
+    """Run ``otel-raglog`` and return the finished process."""
+    return subprocess.run(
+        [sys.executable, "-m", "otel_raglog.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=env,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    """Three traces in a file."""
+    path = tmp_path_factory.mktemp("traces") / "traces.jsonl"
+    exporter = build_exporter("file", {"path": str(path)})
+    for number in range(3):
+        exporter.export(rag_trace(random.Random(number), number))
+    exporter.close()
+    return path
+
+
+def test_analyze_prints_the_stable_json(traces):
+    """An array of reports with mapped texts."""
+    done = run("analyze", traces, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    reports = json.loads(done.stdout)
+    assert [report["stages"]["retriever"]["verdict"] for report in reports] == ["ok"] * 3
+    assert reports[0]["question"] == "When does the night ferry to Sandmouth leave?"
+    assert reports[0]["tokens"] == {"prompt": 120, "completion": 12, "total": None}
+    assert reports[0]["stages"]["embedder"]["inputs"]["texts"] == [reports[0]["question"]]
+
+
+def test_analyze_twice_says_the_same(traces):
+    """Same trace, same verdict."""
+    first, second = (run("analyze", traces, "--format", "jsonl").stdout for _ in range(2))
+    assert first == second
+
+
+def test_analyze_without_content_prints_no_text(traces):
+    """Reports can be shared."""
+    done = run("analyze", traces, "--format", "jsonl", "--no-content")
+    assert len(done.stdout.splitlines()) == 3
+    assert "night ferry" not in done.stdout
+
+
+def test_fail_on_faulty_sets_the_exit_code(tmp_path):
+    """1 when a run is faulty, 0 when none is."""
+    record = {
+        "id": "bad",
+        "question": "When does the night ferry leave?",
+        "retrieved": [],
+        "passed": [],
+        "prompt": "Answer from the context:\n\nWhen does the night ferry leave?",
+        "answer": "It leaves at 22:15.",
+    }
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json.dumps(record))
+    assert run("analyze", path, "--fail-on", "faulty").returncode == 1
+    assert run("analyze", path).returncode == 0
+    report = json.loads(run("analyze", path, "--format", "json").stdout)[0]
+    assert report["run_id"] == "bad"
+    assert report["stages"]["retriever"]["fault_types"] == ["empty_result"]
+
+
+def test_bad_input_exits_with_2_and_one_line(tmp_path, traces):
+    """What could be read is still printed."""
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text(traces.read_text() + "nonsense\n")
+    done = run("analyze", broken, "--format", "jsonl")
+    assert done.returncode == 2
+    assert len(done.stdout.splitlines()) == 3
+    assert "broken.jsonl, line 4" in done.stderr
+    assert run("analyze", tmp_path / "none").returncode == 2
+    assert run("analyze").returncode == 2
+
+
+def test_explain_names_spans_and_reasons(traces):
+    """Which span became which step, and why."""
+    done = run("explain", traces, "--measurements")
+    assert done.returncode == 0, done.stderr
+    assert "VectorStoreRetriever span" in done.stdout
+    assert "retriever.chunk_count" in done.stdout or "retriever." in done.stdout
+    assert "not_captured" not in done.stdout.split("retriever: ok")[0].split("question")[0]
+
+
+def test_explain_says_why_nothing_was_judged(tmp_path):
+    """A vocabulary that is not read is named, with the keys that were seen."""
+    path = tmp_path / "genai.json"
+    span = {
+        "traceId": "5b8efff798038103d269b633813fc60c",
+        "spanId": "eee19b7ec3c1b174",
+        "name": "chat",
+        "startTimeUnixNano": "1",
+        "endTimeUnixNano": "2",
+        "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}],
+    }
+    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
+    done = run("explain", path)
+    assert done.returncode == 0
+    assert "not judged" in done.stdout
+    assert "gen_ai" in done.stdout
+
+
+def test_replay_sends_what_was_recorded(traces):
+    """Spans arrive with their bytes; fresh ids on request."""
+    with running_sink() as sink:
+        done = run("replay", traces, "--endpoint", sink.endpoint, "--new-ids")
+        assert done.returncode == 0, done.stderr
+        spans = collect(sink, 18)
+    original = {
+        span.trace_id for number in range(3) for span in rag_trace(random.Random(number), number)
+    }
+    assert len({span.trace_id for span in spans}) == 3
+    assert not {span.trace_id for span in spans} & original
+    assert sum(span.held for span in spans) == 3 * RAG_SPANS
+
+
+def test_replay_to_nowhere_is_one_line(traces):
+    """The endpoint is named as it was typed."""
+    done = run("replay", traces, "--endpoint", "http://127.0.0.1:9", "--attempts", "1")
+    assert done.returncode == 2
+    assert "--endpoint http://127.0.0.1:9" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_config_commands(tmp_path):
+    """Show, check and schema; a wrong option names the nearest one."""
+    good, bad, wrong = (tmp_path / name for name in ("good.yaml", "bad.yaml", "wrong.yaml"))
+    good.write_text("exporters: {b: {kind: otlp_http, endpoint: 'http://127.0.0.1:1/v1/traces'}}")
+    bad.write_text("hold: {quiet_second: 1}")
+    wrong.write_text("exporters: {b: {kind: otlp_htpp, endpoint: 'http://127.0.0.1:1'}}")
+    assert run("config", "check", good).returncode == 0
+    for path, hint in ((bad, "hold.quiet_seconds"), (wrong, "otlp_http")):
+        done = run("config", "check", path)
+        assert done.returncode == 2
+        assert hint in done.stderr
+        assert "Traceback" not in done.stderr
+    assert "quiet_seconds: 5" in run("config", "show").stdout
+    assert json.loads(run("config", "schema").stdout)["properties"]["hold"]
+
+
+def test_help_lists_all_commands():
+    """`otel-raglog --help` is a table of contents."""
+    text = run("--help").stdout
+    for command in ("serve", "demo", "analyze", "explain", "replay", "config"):
+        assert command in text
+
+
+def test_every_marker_is_a_prefix_of_something_with_a_namespace():
+    """A marker as short as `in` would hold every span there is."""
+    assert all(len(prefix) >= 3 for prefix in marker_prefixes())

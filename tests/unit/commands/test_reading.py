@@ -1,0 +1,157 @@
+"""Every kind of file that `analyze`, `explain` and `replay` take, and the errors for the rest."""
+
+import gzip
+import json
+import random
+
+import pytest
+from rag_traces import OTHER_SPANS, RAG_SPANS, rag_trace
+
+from otel_raglog.commands.reading import read_files
+from otel_raglog.errors import BadInput
+from otel_raglog.model import Completion
+from otel_raglog_exporters.grouping import encode_request
+from otel_raglog_exporters.registry import build_exporter
+
+RECORD = {
+    "id": "r1",
+    "question": "When does the ferry leave?",
+    "retrieved": [{"id": "d1", "text": "It leaves at 9.", "score": 0.5}],
+    "passed": ["d1"],
+    "prompt": "Context: It leaves at 9.\nWhen does the ferry leave?",
+    "answer": "At 9.",
+    "top_k": 3,
+}
+
+
+@pytest.fixture
+def otlp_lines(tmp_path):
+    """Two traces as the file exporter writes them."""
+    path = tmp_path / "traces.jsonl"
+    exporter = build_exporter("file", {"path": str(path)})
+    for number in range(2):
+        exporter.export(rag_trace(random.Random(number), number))
+    exporter.close()
+    return path
+
+
+def write(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_otlp_json_lines(otlp_lines):
+    """One request a line; the spans that may belong to runs, by trace."""
+    traces = read_files([otlp_lines]).traces()
+    assert [len(trace.spans) for trace in traces] == [RAG_SPANS, RAG_SPANS]
+    assert {trace.completion for trace in traces} == {Completion.FILE_END}
+
+
+def test_pretty_printed_otlp_json_and_arrays(tmp_path, otlp_lines):
+    """A whole file may be one request, or an array of them."""
+    requests = [json.loads(line) for line in otlp_lines.read_text().splitlines()]
+    pretty = write(tmp_path, "one.json", json.dumps(requests[0], indent=2))
+    array = write(tmp_path, "all.json", json.dumps(requests))
+    assert len(read_files([pretty]).traces()) == 1
+    assert len(read_files([array]).traces()) == 2
+
+
+def test_otlp_protobuf_and_gzip(tmp_path):
+    """Binary requests are told by their content, compression by its magic number."""
+    body = encode_request(rag_trace(random.Random(1), 1))
+    for name, content in (("t.pb", body), ("t.pb.gz", gzip.compress(body))):
+        reading = read_files([write(tmp_path, name, content)])
+        assert len(reading.batches[0].spans) == RAG_SPANS + OTHER_SPANS
+
+
+def test_one_trace_over_several_files_is_one_trace(tmp_path):
+    """Rotated files do not split a run."""
+    spans = rag_trace(random.Random(1), 1)
+    paths = [
+        write(tmp_path, f"{number}.pb", encode_request(part))
+        for number, part in enumerate((spans[:3], spans[3:]))
+    ]
+    (trace,) = read_files(paths).traces()
+    assert len(trace.spans) == RAG_SPANS
+
+
+def test_run_records_in_all_formats(tmp_path):
+    """JSON lines, a JSON array, CSV with JSON in list columns, and parquet say the same."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {
+        key: [json.dumps(value) if isinstance(value, list) else value]
+        for key, value in RECORD.items()
+    }
+    parquet.write_table(pyarrow.table(columns), tmp_path / "r.parquet")
+    header = ",".join(RECORD)
+    row = ",".join(
+        '"' + (json.dumps(v) if isinstance(v, list) else str(v)).replace('"', '""') + '"'
+        for v in RECORD.values()
+    )
+    paths = [
+        write(tmp_path, "r.jsonl", json.dumps(RECORD) + "\n"),
+        write(tmp_path, "r.json", json.dumps([RECORD])),
+        write(tmp_path, "r.csv", f"{header}\n{row}\n"),
+        tmp_path / "r.parquet",
+    ]
+    runs = [read_files([path]).runs for path in paths]
+    assert [len(group) for group in runs] == [1, 1, 1, 1]
+    assert len({repr(group[0]) for group in runs}) == 1
+    assert runs[0][0].run_id == "r1"
+
+
+def test_a_broken_line_is_named_and_the_rest_is_read(tmp_path, otlp_lines):
+    """Bad input loses nothing else."""
+    lines = otlp_lines.read_text().splitlines()
+    path = write(tmp_path, "broken.jsonl", "\n".join([lines[0], '{"resourceSpans": 5}', lines[1]]))
+    reading = read_files([path])
+    assert len(reading.traces()) == 2
+    assert len(reading.problems) == 1
+    assert "broken.jsonl, line 2" in reading.problems[0]
+
+
+def test_a_broken_record_names_its_line(tmp_path):
+    """A record that cannot be read costs itself."""
+    bad = RECORD | {"id": "r2", "retrieved": "not a list"}
+    path = write(tmp_path, "r.jsonl", f"{json.dumps(RECORD)}\n{json.dumps(bad)}\n")
+    reading = read_files([path])
+    assert len(reading.runs) == 1
+    assert "line 2" in reading.problems[0]
+    assert "r2" in reading.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("x.json", '{"foo": 1}', "keys: foo"),
+        ("x.json", "[1, 2]", "no JSON object"),
+        ("x.json", '{"resourceLogs": []}', "logs or metrics"),
+        ("x.har", '{"log": {"entries": []}}', "HAR"),
+        ("x.mitm", "4096:{...", "mitmproxy"),
+        ("x.bin", b"\x00\x01\x02\x03", "no OTLP"),
+        ("x.jsonl", '{"resourceSpans": [', "x.jsonl"),
+        ("x.gz", b"\x1f\x8b\x08broken", "damaged gzip"),
+        ("x.json", "[" * 100_000, "no JSON object"),
+    ],
+)
+def test_a_file_of_another_kind_says_what_it_is_not(tmp_path, name, content, says):
+    """One sentence with the file's name, never a stack trace."""
+    with pytest.raises(BadInput, match=says) as caught:
+        read_files([write(tmp_path, name, content)])
+    assert name in str(caught.value)
+
+
+def test_an_empty_file_is_a_problem_not_a_crash(tmp_path):
+    """Nothing recorded yet is a common state of a file."""
+    reading = read_files([write(tmp_path, "empty.jsonl", "\n")])
+    assert reading.problems == [f"{tmp_path / 'empty.jsonl'} is empty"]
+
+
+def test_a_missing_file_is_named(tmp_path):
+    """So is a folder."""
+    with pytest.raises(BadInput, match="cannot read"):
+        read_files([tmp_path / "none.jsonl"])
+    with pytest.raises(BadInput, match="cannot read"):
+        read_files([tmp_path])

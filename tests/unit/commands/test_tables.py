@@ -1,0 +1,51 @@
+"""What `analyze` prints for people."""
+
+import io
+
+from rich.console import Console
+from samples import make_report, make_run
+
+from otel_raglog.commands.tables import print_reports, shorten
+from otel_raglog.model import FaultType, Stage
+
+
+def printed(*reports):
+    """Return what is printed for ``reports``."""
+    stream = io.StringIO()
+    print_reports(reports, Console(file=stream, width=120))
+    return stream.getvalue()
+
+
+def test_each_run_is_a_row_and_each_fault_a_line():
+    """The verdict per stage with its probability, then the reasons."""
+    text = printed(make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK}), make_report())
+    assert "faulty 0.90" in text
+    assert "retriever: no_relevant_chunk: retriever is wrong" in text
+    assert "2 runs: 1 faulty, 1 ok, 0 unknown" in text
+
+
+def test_a_run_that_was_not_judged_says_why():
+    """The reason and the notes stand below the table."""
+    run = make_run(notes=("No span speaks a known vocabulary.",))
+    text = printed(make_report(run=run, skip_reason="unread_convention"))
+    assert "not judged (unread_convention). No span speaks a known vocabulary." in text
+
+
+def test_no_run_at_all_is_said():
+    """An empty table would look like a bug."""
+    assert "No trace" in printed()
+
+
+def test_markup_in_texts_is_not_interpreted():
+    """A question with brackets is printed as it is."""
+    from otel_raglog.model import present
+
+    text = printed(make_report(run=make_run(question=present("[bold]what?[/bold]"))))
+    assert "[bold]what?[/bold]" in text
+
+
+def test_shorten_makes_one_line():
+    """Line breaks and length are tamed."""
+    assert shorten("a\n b", 10) == "a b"
+    assert shorten("x" * 20, 10) == "x" * 9 + "…"
+    assert shorten(None) == ""

@@ -1,0 +1,85 @@
+"""The stable JSON that scripts rely on."""
+
+import json
+from dataclasses import replace
+
+from samples import RETRIEVER, make_report, make_run
+
+from otel_raglog.model import FaultType, Field, FieldStatus, Stage, present
+from otel_raglog.report.json_report import to_json
+
+KEYS = {
+    "run_id", "trace_id", "service", "question", "answer", "verdict", "faulty_stages",
+    "first_faulty_stage", "complete", "completion", "tier", "detector_version", "skip_reason",
+    "cost_usd", "stages",
+}  # fmt: skip
+STAGE_KEYS = {
+    "verdict", "reason", "probability", "threshold", "fault_types", "warnings", "explanation",
+    "steps", "inputs", "outputs",
+}  # fmt: skip
+
+
+def test_every_key_of_the_contract_is_there():
+    """Every stage is a key, with all of its own keys, absent stages included."""
+    data = to_json(make_report())
+    assert data.keys() >= KEYS
+    assert list(data["stages"]) == [stage.value for stage in Stage]
+    for stage in data["stages"].values():
+        assert stage.keys() >= STAGE_KEYS
+    assert data["stages"]["reranker"]["verdict"] == "absent"
+
+
+def test_it_is_json():
+    """Whatever is in it can be printed and read again, without NaN."""
+    data = to_json(make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK}))
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+def test_texts_are_mapped_by_stage():
+    """Query, chunks with ids, prompt and answer stand where a reader looks for them."""
+    stages = to_json(make_report())["stages"]
+    assert stages["retriever"]["inputs"]["query"] == "When does the night ferry leave?"
+    assert [chunk["id"] for chunk in stages["retriever"]["outputs"]["chunks"]] == ["c1", "c2"]
+    assert "Context:" in stages["assembly"]["outputs"]["prompt"]
+    assert stages["generator"]["outputs"]["answer"] == "It leaves at 22:15."
+    assert stages["generator"]["outputs"]["tokens"]["prompt"] == 40
+    assert stages["retriever"]["steps"][0]["span_id"] == RETRIEVER.hex()
+
+
+def test_no_content_leaves_the_texts_out():
+    """A report can be shared without what was asked, found or answered."""
+    text = json.dumps(to_json(make_report(), content=False))
+    assert "ferry" not in text
+    assert "22:15" not in text
+
+
+def test_chunks_of_several_retrievals_are_joined_without_repeats():
+    """The stage's view is the union; each step keeps its own."""
+    run = make_run()
+    step = run.retrievers[0]
+    second = replace(step, query=present("second hop"))
+    stage = to_json(make_report(run=make_run(retrievers=(step, second))))["stages"]["retriever"]
+    assert len(stage["outputs"]["chunks"]) == 2
+    assert [item["inputs"]["query"] for item in stage["steps"]] == [
+        "When does the night ferry leave?",
+        "second hop",
+    ]
+
+
+def test_what_was_not_recorded_is_null_and_what_was_empty_is_empty():
+    """Null and [] are different findings."""
+    step = make_run().retrievers[0]
+    for field, expected in (
+        (Field(None, FieldStatus.REDACTED), None),
+        (Field((), FieldStatus.EMPTY), []),
+    ):
+        run = make_run(retrievers=(replace(step, chunks=field),))
+        data = to_json(make_report(run=run))
+        assert data["stages"]["retriever"]["outputs"]["chunks"] == expected
+
+
+def test_a_run_record_has_no_trace_id():
+    """Its run id is the record's own."""
+    run = make_run(run_id="r1", trace_id=b"", top_span_id=b"")
+    data = to_json(make_report(run=run))
+    assert (data["run_id"], data["trace_id"]) == ("r1", None)

@@ -1,0 +1,154 @@
+"""What the configuration promises: three sources, one order, and errors that name the option."""
+
+import pytest
+
+from otel_raglog.config import Config, known_options, load_config, show_config
+from otel_raglog.errors import ConfigError
+
+
+def write(tmp_path, text):
+    path = tmp_path / "raglog.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_defaults_listen_on_loopback_only():
+    """Nothing is open to the network unless somebody says so."""
+    config = load_config(environ={})
+    hosts = {
+        config.receive.grpc.host,
+        config.receive.http.host,
+        config.metrics.host,
+        config.health.host,
+    }
+    assert hosts == {"127.0.0.1"}
+    assert (config.receive.grpc.port, config.receive.http.port) == (4317, 4318)
+    assert (config.metrics.port, config.health.port) == (9464, 13133)
+
+
+def test_environment_wins_over_file_and_overrides_win_over_both(tmp_path):
+    """Command line, then environment, then file, then defaults."""
+    path = write(
+        tmp_path, "hold: {quiet_seconds: 1, max_wait_seconds: 60}\nmetrics: {port: 1111}\n"
+    )
+    config = load_config(
+        path,
+        {"metrics": {"port": 3333}},
+        {"OTEL_RAGLOG_METRICS__PORT": "2222", "OTEL_RAGLOG_HOLD__QUIET_SECONDS": "2.5"},
+    )
+    assert config.metrics.port == 3333
+    assert config.hold.quiet_seconds == 2.5
+    assert config.hold.max_wait_seconds == 60
+    assert config.hold.orphan_quiet_seconds == 15
+
+
+def test_the_file_can_be_named_by_a_variable(tmp_path):
+    """OTEL_RAGLOG_CONFIG names the file when no option does."""
+    path = write(tmp_path, "log_level: debug\n")
+    assert load_config(environ={"OTEL_RAGLOG_CONFIG": str(path)}).log_level == "debug"
+
+
+def test_every_option_can_be_set_by_environment():
+    """An option a.b is OTEL_RAGLOG_A__B, for each option there is."""
+    defaults = load_config(environ={}).model_dump()
+    options = [option for option in known_options() if option != "exporters"]
+    assert len(options) > 30
+    for option in options:
+        value = defaults
+        for part in option.split("."):
+            value = value[part]
+        variable = "OTEL_RAGLOG_" + option.replace(".", "__").upper()
+        assert load_config(environ={variable: str(value)}).model_dump() == defaults
+
+
+def test_an_exporter_can_be_set_by_environment():
+    """The names of destinations are the user's own, in variables too."""
+    config = load_config(
+        environ={
+            "OTEL_RAGLOG_EXPORTERS__BACKEND__KIND": "otlp_http",
+            "OTEL_RAGLOG_EXPORTERS__BACKEND__ENDPOINT": "http://127.0.0.1:9/v1/traces",
+        }
+    )
+    assert config.exporters["backend"].kind == "otlp_http"
+    assert config.exporters["backend"].options == {"endpoint": "http://127.0.0.1:9/v1/traces"}
+
+
+def test_a_destination_may_be_just_an_endpoint(tmp_path):
+    """The short form is OTLP over gRPC."""
+    config = load_config(write(tmp_path, "exporters: {phoenix: http://127.0.0.1:4317}\n"), {}, {})
+    assert config.exporters["phoenix"].kind == "otlp_grpc"
+    assert config.exporters["phoenix"].options == {"endpoint": "http://127.0.0.1:4317"}
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "nearest"),
+    [
+        ("hold: {quiet_second: 1}", "hold.quiet_second", "hold.quiet_seconds"),
+        ("holds: {quiet_seconds: 1}", "holds", "hold"),
+        ("metrics: {prot: 1}", "metrics.prot", "metrics.port"),
+    ],
+)
+def test_an_unknown_key_names_the_nearest_known_one(tmp_path, text, named, nearest):
+    """A typo costs a glance, not an hour."""
+    with pytest.raises(ConfigError, match=named) as caught:
+        load_config(write(tmp_path, text), {}, {})
+    assert f"did you mean {nearest}" in str(caught.value)
+
+
+def test_an_unknown_variable_names_the_nearest_known_one():
+    """Variables are checked like keys: a misspelled one is not ignored."""
+    with pytest.raises(ConfigError, match="OTEL_RAGLOG_HOLD__QUIET_SECOND is no option") as caught:
+        load_config(environ={"OTEL_RAGLOG_HOLD__QUIET_SECOND": "1"})
+    assert "OTEL_RAGLOG_HOLD__QUIET_SECONDS" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("hold: {quiet_seconds: soon}", "hold.quiet_seconds"),
+        ("hold: {max_wait_seconds: -1}", "hold.max_wait_seconds"),
+        ("receive: {grpc: {port: 70000}}", "receive.grpc.port"),
+        ("log_level: loud", "log_level"),
+        ("hold: 5", "hold"),
+    ],
+)
+def test_a_wrong_value_names_the_option_and_the_value(tmp_path, text, option):
+    """The message can be acted on without the docs."""
+    with pytest.raises(ConfigError, match=option):
+        load_config(write(tmp_path, text), {}, {})
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "hold: [", "\tx: 1"])
+def test_a_file_that_is_no_mapping_is_refused_by_name(tmp_path, text):
+    """Broken YAML is a sentence, not a stack trace."""
+    with pytest.raises(ConfigError, match=r"raglog\.yaml"):
+        load_config(write(tmp_path, text), {}, {})
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path):
+    """So is a file that is not there."""
+    with pytest.raises(ConfigError, match="cannot read the configuration file"):
+        load_config(tmp_path / "none.yaml", {}, {})
+
+
+def test_show_hides_header_values(tmp_path):
+    """Secrets do not reach a terminal."""
+    config = load_config(
+        write(
+            tmp_path,
+            "exporters: {b: {kind: otlp_http, endpoint: http://h, headers: {authorization: s3cret}}}",
+        ),
+        {},
+        {},
+    )
+    shown = show_config(config)
+    assert "s3cret" not in shown
+    assert "authorization" in shown
+
+
+def test_the_schema_describes_every_option():
+    """`config schema` is complete enough for an editor to help."""
+    schema = Config.model_json_schema()
+    text = str(schema)
+    for option in known_options():
+        assert f"'{option.rpartition('.')[2]}'" in text

@@ -1,0 +1,217 @@
+"""What the pipeline promises: every span goes on, whatever the detector or a destination does."""
+
+import threading
+import time
+
+import pytest
+from prometheus_client import CollectorRegistry
+from samples import GENERATOR, RETRIEVER, TOP, TRACE_ID, make_report, span_message, wire_span
+
+from otel_raglog.clock import ManualClock
+from otel_raglog.errors import Unavailable
+from otel_raglog.model import Completion, FaultType, HeldTrace, RunVerdict, Stage, Trace
+from otel_raglog.pipeline import Outlet, Pipeline
+from otel_raglog.receive.span import decode_span
+from otel_raglog.report.annotations import AnnotationOptions
+from otel_raglog.telemetry import ExemplarChoice, RunMetrics
+
+
+class Queue:
+    """Destinations' queues that take all, or nothing while ``full``."""
+
+    def __init__(self):
+        self.spans = []
+        self.full = False
+
+    def offer(self, spans):
+        if self.full:
+            raise Unavailable("full", 0.1)
+        self.spans.extend(spans)
+
+
+class FakeAnalyser:
+    """Judges every trace alike; raises, or waits, when told to."""
+
+    def __init__(self):
+        self.error = None
+        self.go_on = threading.Event()
+        self.go_on.set()
+
+    def decode(self, held):
+        return Trace(
+            held.trace_id, tuple(decode_span(span) for span in held.spans), held.completion
+        )
+
+    def reports(self, trace):  # noqa: ARG002  one verdict for all
+        self.go_on.wait(5)
+        if self.error:
+            raise self.error
+        return (make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK}),)
+
+
+class Rig:
+    """A pipeline between a fake detector and fake queues."""
+
+    def __init__(self, backlog=10):
+        self.registry = CollectorRegistry()
+        self.queue = Queue()
+        self.given_up = []
+        self.outlet = Outlet(self.queue, self.given_up.append)
+        self.analyser = FakeAnalyser()
+        self.pipeline = Pipeline(
+            self.analyser,
+            self.outlet,
+            RunMetrics(self.registry),
+            ExemplarChoice(10, ManualClock()),
+            AnnotationOptions(),
+            backlog_traces=backlog,
+            remember_traces=100,
+        )
+
+    def value(self, name, **labels):
+        return self.registry.get_sample_value(name, labels)
+
+    def raw(self):
+        return [span.raw for span in self.queue.spans]
+
+
+def held(trace_id=TRACE_ID, spans=(TOP, RETRIEVER, GENERATOR)):
+    """Return a released trace."""
+    messages = [span_message(span_id, trace_id=trace_id) for span_id in spans]
+    return HeldTrace(
+        trace_id, tuple(wire_span(message) for message in messages), Completion.ROOT_QUIET, 5.0
+    )
+
+
+@pytest.fixture
+def rig():
+    """A started pipeline, stopped afterwards."""
+    rig = Rig()
+    rig.pipeline.start()
+    yield rig
+    rig.analyser.go_on.set()
+    rig.outlet.give_up()
+    rig.pipeline.stop()
+
+
+def wait_until(condition):
+    """Wait for another thread, at most five seconds."""
+    for _ in range(500):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("it never happened")
+
+
+def test_a_released_trace_goes_on_with_its_verdict(rig):
+    """All of its spans, in their order, each starting with its own bytes."""
+    trace = held()
+    rig.pipeline.release(trace)
+    wait_until(lambda: len(rig.queue.spans) == 3)
+    for before, after in zip(trace.spans, rig.queue.spans, strict=True):
+        assert after.raw.startswith(before.raw)
+    assert b"raglog.run.verdict" in rig.queue.spans[0].raw
+    assert b"no_relevant_chunk" in rig.queue.spans[1].raw
+    assert rig.value("raglog_runs_total", service="shop", verdict="faulty") == 1
+
+
+def test_every_copy_of_a_repeated_span_bears_the_same_verdict(rig):
+    """A retry of the application's exporter must not make two verdicts."""
+    rig.pipeline.release(held(spans=(TOP, RETRIEVER, RETRIEVER)))
+    wait_until(lambda: len(rig.queue.spans) == 3)
+    assert rig.queue.spans[1].raw == rig.queue.spans[2].raw
+    assert rig.value("raglog_runs_total", service="shop", verdict="faulty") == 1
+
+
+def test_a_defect_of_the_detector_costs_the_verdict_and_no_span(rig):
+    """Fail open, counted by reason, and the next trace is judged again."""
+    rig.analyser.error = ValueError("a defect")
+    trace = held()
+    rig.pipeline.release(trace)
+    wait_until(lambda: len(rig.queue.spans) == 3)
+    assert rig.raw() == [span.raw for span in trace.spans]
+    assert rig.value("raglog_skipped_total", reason="error") == 1
+    rig.analyser.error = None
+    rig.pipeline.release(held(b"\x09" * 16))
+    wait_until(lambda: len(rig.queue.spans) == 6)
+    assert b"raglog.run.verdict" in rig.queue.spans[3].raw
+
+
+def test_a_full_backlog_lets_traces_pass_unjudged(rig):
+    """A slow detector does not hold up the pipe."""
+    rig.analyser.go_on.clear()
+    for number in range(12):
+        rig.pipeline.release(held(bytes([number]) * 16))
+    wait_until(lambda: len(rig.queue.spans) >= 3)
+    assert rig.value("raglog_skipped_total", reason="overloaded") in {1, 2}
+    rig.analyser.go_on.set()
+    wait_until(lambda: len(rig.queue.spans) == 36)
+
+
+def test_a_late_span_inherits_the_verdict(rig):
+    """At once when it is known; behind its trace while that waits to be judged."""
+    late = wire_span(span_message(b"\x07" * 8))
+    rig.analyser.go_on.clear()
+    rig.pipeline.release(held())
+    rig.pipeline.late([late])
+    rig.analyser.go_on.set()
+    wait_until(lambda: len(rig.queue.spans) == 4)
+    assert b"raglog.run.verdict" in rig.queue.spans[3].raw
+    rig.pipeline.late([late])
+    assert rig.queue.spans[4].raw == rig.queue.spans[3].raw
+    assert rig.value("raglog_late_spans_total") == 2
+
+
+def test_a_late_span_of_a_forgotten_trace_passes_as_it_is(rig):
+    """Nothing is invented for it."""
+    late = wire_span(span_message(b"\x07" * 8, trace_id=b"\x08" * 16))
+    rig.pipeline.late([late])
+    assert rig.raw() == [late.raw]
+
+
+def test_forwarded_spans_lose_spoofed_verdicts_only(rig):
+    """The namespace is ours on every path."""
+    span = wire_span(span_message(attributes={"a": "x", "raglog.verdict": "ok"}), held=False)
+    rig.pipeline.forward([span])
+    assert b"raglog" not in rig.queue.spans[0].raw
+    assert rig.queue.spans[0].raw == span_message(attributes={"a": "x"}).SerializeToString()
+
+
+def test_a_full_destination_makes_the_outlet_wait_and_lose_nothing(rig):
+    """Back-pressure, visible while it lasts."""
+    rig.queue.full = True
+    span = wire_span(held=False)
+    thread = threading.Thread(target=rig.pipeline.forward, args=([span],))
+    thread.start()
+    wait_until(lambda: rig.outlet.waiting)
+    rig.queue.full = False
+    thread.join(5)
+    assert rig.raw() == [span.raw]
+    assert not rig.outlet.waiting
+    assert rig.given_up == []
+
+
+def test_giving_up_counts_what_found_no_room(rig):
+    """At the end of a shutdown nothing vanishes silently."""
+    rig.queue.full = True
+    rig.outlet.give_up()
+    rig.pipeline.forward([wire_span(held=False)] * 3)
+    assert rig.given_up == [3]
+
+
+def test_an_exemplar_is_marked_on_the_span_that_metrics_point_to(rig):
+    """Samplers behind us can keep it."""
+    rig.pipeline.release(held())
+    wait_until(lambda: rig.queue.spans)
+    assert b"raglog.exemplar" in rig.queue.spans[0].raw
+
+
+def test_stopping_judges_what_waits():
+    """A shutdown does not turn verdicts into guesses."""
+    rig = Rig()
+    for number in range(5):
+        rig.pipeline.release(held(bytes([number]) * 16))
+    rig.pipeline.start()
+    rig.pipeline.stop()
+    assert rig.value("raglog_runs_total", service="shop", verdict=RunVerdict.FAULTY.value) == 5
+    assert len(rig.queue.spans) == 15
