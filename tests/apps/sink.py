@@ -1,0 +1,77 @@
+"""OTLP over HTTP to OTLP/JSON lines, one request a line, in the order of arrival."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any, Self
+
+from google.protobuf.json_format import MessageToDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+ID_KEYS = frozenset({"traceId", "spanId", "parentSpanId"})
+
+
+class Sink:
+    """Collects requests while it is open; `lines` are the requests as OTLP/JSON."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._lock = Lock()
+        sink = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                sink.add(ExportTraceServiceRequest.FromString(body))
+                answer = ExportTraceServiceResponse().SerializeToString()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/x-protobuf")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                """No line per request."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1/traces"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def add(self, request: ExportTraceServiceRequest) -> None:
+        """Append one request."""
+        value = hex_ids(MessageToDict(request, use_integers_for_enums=True))
+        with self._lock:
+            self.lines.append(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def hex_ids(value: Any) -> Any:
+    """OTLP/JSON writes ids in hex where protobuf's JSON writes base64."""
+    if isinstance(value, dict):
+        return {
+            key: base64.b64decode(entry).hex() if key in ID_KEYS else hex_ids(entry)
+            for key, entry in value.items()
+        }
+    if isinstance(value, list):
+        return [hex_ids(entry) for entry in value]
+    return value
