@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from otel_raglog.checks.check import Check
 from otel_raglog.model import (
     NOT_CAPTURED,
     AssemblyStep,
@@ -16,6 +17,7 @@ from otel_raglog.model import (
     EmbedStep,
     Field,
     GenerateStep,
+    Measurement,
     Message,
     RerankStep,
     RetrieveStep,
@@ -125,6 +127,18 @@ def make_run(
         stages={stage: StageState(n, absent=n == 0) for stage, n in counts.items()},
         history=past,
     )
+
+
+def by_name(check: Check, run: Run) -> dict[str, Measurement]:
+    """Return what ``check`` measures on ``run``, by the measurement's name (the last step's)."""
+    return {measurement.name: measurement for measurement in check.measure(run)}
+
+
+def number(found: Mapping[str, Measurement], name: str) -> float:
+    """Return the value of a measurement that must have one."""
+    value = found[name].value
+    assert value is not None, found[name].reason
+    return value
 
 
 class FakeEncoder:

@@ -1,0 +1,197 @@
+"""Turns a run's fields into the texts that checks compare, or None where they were not recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from otel_raglog.checks.text.survival import PromptText
+from otel_raglog.checks.text.words import content_words
+from otel_raglog.model import Chunk, Field, GenerateStep, RewriteKind, RewriteStep, Run
+
+_HALF = 0.5
+_TURN_CHARACTERS = 600
+_MOST_FORMS = 3
+_FEWEST_CONTEXT_WORDS = 12
+
+
+def text_of(field: Field[str]) -> str | None:
+    """Return the field's text when it may be read and says something."""
+    return field.value if field.usable and field.value and field.value.strip() else None
+
+
+def question_of(run: Run) -> str | None:
+    """Return the question, ``None`` when it was not recorded."""
+    return text_of(run.question)
+
+
+def history_of(run: Run) -> tuple[str, ...]:
+    """Return the texts of earlier turns, oldest first."""
+    if not run.history.usable or run.history.value is None:
+        return ()
+    return tuple(message.content for message in run.history.value)
+
+
+def question_forms(run: Run) -> tuple[str, ...]:
+    """Return the question as asked, and as it stands in its conversation.
+
+    A follow-up ("and for interns?") says what it is about only together with the turn before;
+    without a recorded history, a condensed rewrite is the nearest thing to that. A text is
+    relevant to the question when it is relevant to one of its forms. Empty without a question.
+    """
+    question = question_of(run)
+    if question is None:
+        return ()
+    if run.history.usable and run.history.value:
+        asked = [m.content for m in run.history.value if m.role in {"user", "human"}]
+        return (question, *(f"{turn[-_TURN_CHARACTERS:]}\n{question}" for turn in asked[-1:]))
+    condensed = (
+        rewrite
+        for step in run.rewriters
+        if step.kind is RewriteKind.CONDENSE
+        for rewrite in rewrites_of(step)
+    )
+    return tuple(dict.fromkeys((question, *condensed)))[:_MOST_FORMS]
+
+
+def rewrites_of(step: RewriteStep) -> tuple[str, ...]:
+    """Return the step's rewrites that say something."""
+    if not step.rewrites.usable or step.rewrites.value is None:
+        return ()
+    return tuple(rewrite for rewrite in step.rewrites.value if rewrite.strip())
+
+
+def faithful_rewrites(run: Run) -> tuple[str, ...]:
+    """Return all rewrites of the run except hypothetical passages (HyDE)."""
+    return tuple(
+        rewrite
+        for step in run.rewriters
+        if step.kind is not RewriteKind.HYDE
+        for rewrite in rewrites_of(step)
+    )
+
+
+def chunks_of(field: Field[tuple[Chunk, ...]]) -> tuple[Chunk, ...] | None:
+    """Return the field's chunks, ``None`` when they were not recorded."""
+    return field.value if field.usable else None
+
+
+def chunk_text(chunk: Chunk) -> str:
+    """Return the chunk's text with its title in front, as retrievers index it."""
+    if chunk.title and not chunk.text.lstrip().startswith(chunk.title):
+        return f"{chunk.title}: {chunk.text}"
+    return chunk.text
+
+
+def chunk_key(chunk: Chunk) -> str:
+    """Return what makes two chunks the same: the id, else the text."""
+    return f"id:{chunk.id}" if chunk.id else f"text:{' '.join(chunk.text.split())}"
+
+
+def readable(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    """Return the chunks whose text was recorded."""
+    return tuple(chunk for chunk in chunks if chunk.text.strip())
+
+
+def retrieved_of(run: Run) -> tuple[Chunk, ...] | None:
+    """Return the union of what all retrieval steps returned, in order; ``None`` when unknown.
+
+    A step whose chunks were not recorded makes the union unknown only when no other was: a
+    fused step and the steps that it fuses are the same chunks.
+    """
+    known = [chunks for step in run.retrievers if (chunks := chunks_of(step.chunks)) is not None]
+    if not known:
+        return None
+    union: dict[str, Chunk] = {}
+    for chunks in known:
+        for chunk in chunks:
+            union.setdefault(chunk_key(chunk), chunk)
+    return tuple(union.values())
+
+
+def selected_of(run: Run) -> tuple[Chunk, ...] | None:
+    """Return what was selected for the prompt: by assembly, else reranker, else retriever."""
+    for field in (
+        *(step.selected for step in reversed(run.assemblies)),
+        *(step.selected for step in reversed(run.rerankers)),
+    ):
+        chunks = chunks_of(field)
+        if chunks is not None:
+            return chunks
+    return retrieved_of(run)
+
+
+def answering_step(run: Run) -> GenerateStep | None:
+    """Return the step that answers: the last generation."""
+    return run.generators[-1] if run.generators else None
+
+
+def answer_of(run: Run) -> str | None:
+    """Return the answer, of the run or of the step that answers; ``""`` when it is empty."""
+    step = answering_step(run)
+    fields: tuple[Field[str], ...] = (run.answer, *((step.answer,) if step else ()))
+    for field in fields:
+        if field.usable and field.value is not None:
+            return field.value
+    return None
+
+
+def prompt_of(run: Run) -> str | None:
+    """Return all text of the prompt that the answering call got."""
+    for assembly in reversed(run.assemblies):
+        prompt = text_of(assembly.prompt)
+        if prompt is not None:
+            return prompt
+    step = answering_step(run)
+    if step is None or not step.messages.usable or not step.messages.value:
+        return None
+    return "\n\n".join(message.content for message in step.messages.value) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the model saw: pieces in order, and all text whose numbers and names are known to it.
+
+    ``assumed`` tells that no prompt was recorded and the selected chunks stand in for it.
+    """
+
+    pieces: tuple[str, ...]
+    known: str
+    assumed: bool = False
+
+
+def context_of(run: Run) -> Context | None:
+    """Return what the generator had to answer from: the prompt's chunks, never what retrieval had.
+
+    Selected chunks of which at least half is in the prompt are pieces as they are; when none
+    is, the context part of the prompt is one piece (without the question; none when hardly a
+    sentence is left). Without a prompt the selected chunks are
+    taken to have been passed. ``None`` when neither was recorded.
+    """
+    prompt = prompt_of(run)
+    selected = selected_of(run)
+    if prompt is None:
+        if selected is None:
+            return None
+        pieces = tuple(chunk_text(chunk) for chunk in readable(selected))
+        return Context(pieces, "\n".join(pieces), assumed=True)
+    seen = PromptText(prompt)
+    kept = tuple(
+        chunk_text(chunk)
+        for chunk in readable(selected or ())
+        if seen.survival(chunk.text).kept >= _HALF
+    )
+    if kept:
+        return Context(kept, prompt)
+    context = next(
+        (text for step in reversed(run.assemblies) if (text := text_of(step.context))), None
+    )
+    if context is None and run.assemblies and run.assemblies[-1].context.usable:
+        return Context((), prompt)
+    rest = _without(context or prompt, question_of(run))
+    return Context((rest,) if len(content_words(rest)) >= _FEWEST_CONTEXT_WORDS else (), prompt)
+
+
+def _without(text: str, question: str | None) -> str:
+    """Return ``text`` without the question, which would make any prompt look relevant to it."""
+    return text.replace(question.strip(), " ") if question else text

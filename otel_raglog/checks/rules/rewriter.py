@@ -1,0 +1,282 @@
+"""Measures what each rewrite adds to, and takes from, the question, by its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.phrases import listing, number_listing
+from otel_raglog.checks.reading import (
+    chunks_of,
+    faithful_rewrites,
+    history_of,
+    question_of,
+    rewrites_of,
+    text_of,
+)
+from otel_raglog.checks.text.lexicon import NEGATIONS, QUALIFIERS
+from otel_raglog.checks.text.names import names
+from otel_raglog.checks.text.numbers import Number, NumberIndex, numbers
+from otel_raglog.checks.text.questions import answer_kind, kinds_differ
+from otel_raglog.checks.text.words import WordIndex, content_words, words
+from otel_raglog.model import Measurement, RewriteKind, RewriteStep, Run, Stage
+
+_NOTABLE_SHARE = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The question, what may be added from (question, history, hops), and the rewrites."""
+
+    question: str
+    sources: tuple[str, ...]
+    rewrites: tuple[str, ...]
+    all_rewrites: tuple[str, ...]
+    """Rewrites of all steps: a constraint is dropped only when none of them holds it."""
+    kind: RewriteKind
+
+
+class RewriterRules:
+    """Names, numbers, negations, qualifiers and words lost or added by each rewriting step.
+
+    Judged on the union of a step's rewrites. What comes from the chat history, or from chunks
+    that an earlier hop retrieved, is not added. Hypothetical passages (HyDE) are exempt.
+    """
+
+    name = "rules.rewriter"
+    stage = Stage.REWRITER
+    measures = (
+        "rewriter.numbers_added",
+        "rewriter.numbers_dropped",
+        "rewriter.names_added",
+        "rewriter.names_dropped",
+        "rewriter.numbers_swapped",
+        "rewriter.names_swapped",
+        "rewriter.qualifiers_added",
+        "rewriter.qualifiers_dropped",
+        "rewriter.negation_changed",
+        "rewriter.answer_kind_changed",
+        "rewriter.words_dropped_share",
+        "rewriter.words_added_share",
+        "rewriter.rewrites",
+        "rewriter.length_ratio",
+        "rewriter.unchanged",
+        "rewriter.empty",
+    )
+
+    def measure(self, run: Run) -> Iterable[Measurement]:
+        """Yield every measurement of ``measures`` for every rewriting step."""
+        question = question_of(run)
+        for index, step in enumerate(run.rewriters):
+            if question is None:
+                yield from all_not_applicable(self.measures, "no question", step=index)
+            elif step.rewrites.value is None or not step.rewrites.usable:
+                yield from all_not_applicable(self.measures, "rewrites not recorded", step=index)
+            else:
+                yield from self._measure_step(run, question, index, step)
+
+    def _measure_step(
+        self, run: Run, question: str, index: int, step: RewriteStep
+    ) -> Iterator[Measurement]:
+        rewrites = rewrites_of(step)
+        yield measured(
+            "rewriter.empty",
+            float(not rewrites),
+            "the rewriter returned nothing" if not rewrites else "",
+            step=index,
+        )
+        others = tuple(name for name in self.measures if name != "rewriter.empty")
+        if not rewrites:
+            yield from all_not_applicable(others, "no rewrite", step=index)
+            return
+        if step.kind is RewriteKind.HYDE:
+            yield from all_not_applicable(others, "a hypothetical passage is exempt", step=index)
+            return
+        pair = _Pair(
+            question, _sources(run, question, index), rewrites, faithful_rewrites(run), step.kind
+        )
+        yield from (
+            *_numbers(pair, index),
+            *_names(pair, index),
+            *_qualifiers(pair, index),
+            *_intent(pair, index),
+            *_words(pair, index),
+            *_form(pair, index),
+        )
+
+
+def _sources(run: Run, question: str, index: int) -> tuple[str, ...]:
+    """Return the texts from which a rewrite may take words without adding them."""
+    step = run.rewriters[index]
+    own_input = text_of(step.input) if step.kind is RewriteKind.CONDENSE else None
+    found = [question, *history_of(run), *((own_input,) if own_input else ())]
+    if index > 0:
+        # A later hop may name what an earlier hop found.
+        for retriever in run.retrievers:
+            if retriever.origin.end_unix_nano <= step.origin.start_unix_nano:
+                found.extend(chunk.text for chunk in chunks_of(retriever.chunks) or ())
+    return tuple(found)
+
+
+def _numbers(pair: _Pair, index: int) -> Iterator[Measurement]:
+    known = NumberIndex(pair.sources)
+    added = _distinct(n for text in pair.rewrites for n in numbers(text) if not known.holds(n))
+    kept = NumberIndex(pair.all_rewrites)
+    dropped = _distinct(n for n in numbers(pair.question) if not kept.holds(n))
+    yield measured(
+        "rewriter.numbers_added",
+        len(added),
+        f"the rewrite adds {number_listing(added)}, which the question does not have"
+        if added
+        else "",
+        step=index,
+    )
+    yield measured(
+        "rewriter.numbers_dropped",
+        len(dropped),
+        f"the rewrite drops {number_listing(dropped)}" if dropped else "",
+        step=index,
+    )
+    swapped = min(len(added), len(dropped))
+    yield measured(
+        "rewriter.numbers_swapped",
+        swapped,
+        f"the rewrite has {number_listing(added)} where the question has {number_listing(dropped)}"
+        if swapped
+        else "",
+        step=index,
+    )
+
+
+def _names(pair: _Pair, index: int) -> Iterator[Measurement]:
+    known = WordIndex(pair.sources)
+    kept = WordIndex(pair.all_rewrites)
+    added = [
+        name.text
+        for text in pair.rewrites
+        for name in names(text)
+        if name.words and not any(known.holds_name(word) for word in name.words)
+    ]
+    added = list(dict.fromkeys(added))
+    dropped = [
+        name.text
+        for name in names(pair.question)
+        if name.words and not all(kept.holds_name(word) for word in name.words[-1:])
+    ]
+    yield measured(
+        "rewriter.names_added",
+        len(added),
+        f"the rewrite adds {listing(added)}, which the question does not name" if added else "",
+        step=index,
+    )
+    yield measured(
+        "rewriter.names_dropped",
+        len(dropped),
+        f"the rewrite drops {listing(dropped)}" if dropped else "",
+        step=index,
+    )
+    swapped = min(len(added), len(dropped))
+    yield measured(
+        "rewriter.names_swapped",
+        swapped,
+        f"the rewrite names {listing(added)} where the question names {listing(dropped)}"
+        if swapped
+        else "",
+        step=index,
+    )
+
+
+def _qualifiers(pair: _Pair, index: int) -> Iterator[Measurement]:
+    asked = [w for w in words(pair.question) if w in QUALIFIERS]
+    kept = WordIndex(pair.all_rewrites)
+    known = WordIndex(pair.sources)
+    dropped = list(dict.fromkeys(w for w in asked if not kept.holds(w)))
+    added = list(
+        dict.fromkeys(
+            w
+            for text in pair.rewrites
+            for w in words(text)
+            if w in QUALIFIERS and not known.holds(w)
+        )
+    )
+    yield measured(
+        "rewriter.qualifiers_added",
+        len(added),
+        f"the rewrite adds {listing(added)}" if added else "",
+        step=index,
+    )
+    yield measured(
+        "rewriter.qualifiers_dropped",
+        len(dropped),
+        f"the rewrite drops {listing(dropped)}" if dropped else "",
+        step=index,
+    )
+
+
+def _intent(pair: _Pair, index: int) -> Iterator[Measurement]:
+    asked_negative = any(w in NEGATIONS for w in words(pair.question))
+    negative = [any(w in NEGATIONS for w in words(text)) for text in pair.rewrites]
+    # Keywords lose a negation in silence; only losing it in all rewrites, or adding it, counts.
+    lost, gained = asked_negative and not any(negative), not asked_negative and any(negative)
+    yield measured(
+        "rewriter.negation_changed",
+        float(lost or gained),
+        "the rewrite drops the question's negation"
+        if lost
+        else "the rewrite adds a negation"
+        if gained
+        else "",
+        step=index,
+    )
+    kind = answer_kind(pair.question)
+    changes = [(kinds_differ(kind, answer_kind(text)), answer_kind(text)) for text in pair.rewrites]
+    least, other = min(changes, key=lambda change: change[0])
+    yield measured(
+        "rewriter.answer_kind_changed",
+        least,
+        f"the question asks for {kind}, the rewrite for {other}" if least else "",
+        step=index,
+    )
+
+
+def _words(pair: _Pair, index: int) -> Iterator[Measurement]:
+    asked = content_words(pair.question)
+    kept = WordIndex(pair.all_rewrites)
+    known = WordIndex(pair.sources)
+    dropped = [w for w in asked if not kept.holds_related(w)]
+    used = content_words(" ".join(pair.rewrites))
+    added = [w for w in used if not known.holds_related(w)]
+    yield measured(
+        "rewriter.words_dropped_share",
+        len(dropped) / max(1, len(asked)),
+        f"the rewrite leaves out {listing(dropped)}"
+        if len(dropped) >= _NOTABLE_SHARE * len(asked) > 0
+        else "",
+        step=index,
+    )
+    yield measured(
+        "rewriter.words_added_share",
+        len(added) / max(1, len(used)),
+        f"the rewrite brings in {listing(added)}"
+        if len(added) >= _NOTABLE_SHARE * len(used) > 0
+        else "",
+        step=index,
+    )
+
+
+def _form(pair: _Pair, index: int) -> Iterator[Measurement]:
+    same = any(words(text) == words(pair.question) for text in pair.rewrites)
+    longest = max(len(words(text)) for text in pair.rewrites)
+    yield measured("rewriter.rewrites", len(pair.rewrites), step=index)
+    yield measured("rewriter.length_ratio", longest / max(1, len(words(pair.question))), step=index)
+    yield measured(
+        "rewriter.unchanged",
+        float(same),
+        "the rewrite keeps the question's words" if same else "",
+        step=index,
+    )
+
+
+def _distinct(found: Iterable[Number]) -> Sequence[Number]:
+    return tuple({number.value: number for number in found}.values())

@@ -1,0 +1,43 @@
+"""Measures how far the embedded text drifts from its query, by sentence embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from otel_raglog.checks.check import measured, not_applicable
+from otel_raglog.checks.reading import faithful_rewrites, question_of
+from otel_raglog.checks.similarity.encoder import Encoder
+from otel_raglog.checks.similarity.relevance import text_similarities
+from otel_raglog.model import Measurement, Run, Stage
+
+_MAX_TEXTS = 16
+
+
+class EmbedderSimilarity:
+    """Cosine of each embedded text and the nearest of question and rewrites; the worst text."""
+
+    name = "similarity.embedder"
+    stage = Stage.EMBEDDER
+    measures = ("embedder.similarity",)
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def measure(self, run: Run) -> Iterable[Measurement]:
+        """Yield ``embedder.similarity`` for every embedding step."""
+        question = question_of(run)
+        references = (*faithful_rewrites(run), *((question,) if question else ()))[:_MAX_TEXTS]
+        for index, step in enumerate(run.embedders):
+            texts = [t for t in (step.texts.value or ()) if t.strip()][:_MAX_TEXTS]
+            if step.passage or not step.texts.usable or not texts or not references:
+                yield not_applicable(
+                    self.measures[0], "no embedded query text, or nothing to compare", step=index
+                )
+                continue
+            worst = min(max(text_similarities(t, references, self._encoder)) for t in texts)
+            yield measured(
+                self.measures[0],
+                worst,
+                f"the embedded text's meaning is {worst:.2f} similar to the query's",
+                step=index,
+            )

@@ -1,0 +1,162 @@
+"""Turns text into the numbers it states, in figures or in words, with their kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from otel_raglog.checks.text.lexicon import MONTHS, MULTIPLIERS, SMALL_NUMBERS, UNITS_OF_TEN
+from otel_raglog.checks.text.words import fold
+
+_FIGURE = re.compile(
+    r"(?<![\w.])(?<![a-z]-)(?P<currency>[$€£¥])?"
+    r"(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?!\d)|\d{1,18})(?P<fraction>\.\d{1,12})?"
+    r"(?P<suffix>st\b|nd\b|rd\b|th\b|s\b|'s\b|k\b|bn\b|m\b)?(?![^\W\d_])"
+    r"(?P<unit>\s?(?:%|percent\b|per cent\b|hundred\b|thousand\b|million\b|billion\b|trillion\b|bn\b))?"
+)
+_LIST_MARK = re.compile(r"(?m)^\s*(?:\d{1,2}[.)]\s|[-*•]\s)|\[\d{1,3}\]")
+_WORD = re.compile(r"[a-z]+")
+_SUFFIX_FACTORS = {"k": 1e3, "bn": 1e9, "m": 1e6}
+_FIRST_YEAR, _LAST_YEAR = 1000, 2100
+_FEWEST_DIGITS = 2
+_LARGE = 1_000
+
+
+class NumberKind(StrEnum):
+    """What a number counts."""
+
+    PLAIN = "number"
+    YEAR = "year"
+    PERCENT = "percentage"
+    MONEY = "amount"
+    ORDINAL = "ordinal"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number stated in a text: ``value`` in plain units, and the text as written."""
+
+    value: float
+    kind: NumberKind
+    text: str
+
+
+def numbers(text: str) -> tuple[Number, ...]:
+    """Return the numbers of ``text``, figures first.
+
+    *One* and months that are also words (*may*, *march*) count only beside a figure; list marks
+    and citation marks such as ``[1]`` are no numbers. Identifiers (*F-22*, *A4*) are words.
+    """
+    folded = _LIST_MARK.sub(" ", fold(text))
+    return (*_figures(folded), *_months(folded), *_written(folded))
+
+
+class NumberIndex:
+    """The numbers of texts, which tells whether a number is stated there."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        found = tuple(number for text in texts for number in numbers(text))
+        self._months = {n.value for n in found if n.kind is NumberKind.MONTH}
+        self._values = {n.value for n in found if n.kind is not NumberKind.MONTH}
+
+    def holds(self, number: Number) -> bool:
+        """Whether the number is stated; in any kind, since units are often left out."""
+        if number.kind is NumberKind.MONTH:
+            # ISO dates hold the month as a figure.
+            return number.value in self._months or number.value in self._values
+        return number.value in self._values
+
+    def holds_about(self, number: Number) -> bool:
+        """Whether the number, or a more exact one that it rounds, is stated.
+
+        Rounding keeps two digits or more, or one of a number from 1,000 on: 18 million rounds
+        17,786,419, but 30 does not round 25. Years, months and ordinals are exact.
+        """
+        if self.holds(number):
+            return True
+        exact = {NumberKind.YEAR, NumberKind.MONTH, NumberKind.ORDINAL}
+        digits = _significant_digits(number.value)
+        if number.kind in exact or (digits < _FEWEST_DIGITS and abs(number.value) < _LARGE):
+            return False
+        return any(
+            _significant_digits(value) > digits and _rounded(value, digits) == number.value
+            for value in self._values
+        )
+
+
+def _significant_digits(value: float) -> int:
+    mantissa = f"{abs(value):.15g}".partition("e")[0].replace(".", "").strip("0")
+    return max(1, len(mantissa))
+
+
+def _rounded(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
+
+
+def _figures(folded: str) -> Iterator[Number]:
+    for match in _FIGURE.finditer(folded):
+        digits, fraction = match["digits"], match["fraction"] or ""
+        suffix, unit = match["suffix"] or "", (match["unit"] or "").strip()
+        value = float(digits.replace(",", "") + fraction)
+        value *= _SUFFIX_FACTORS.get(suffix, 1.0) * MULTIPLIERS.get(unit, 1.0)
+        yield Number(value, _kind(match, value, unit), match.group().strip())
+
+
+def _kind(match: re.Match[str], value: float, unit: str) -> NumberKind:
+    if unit in {"%", "percent", "per cent"}:
+        return NumberKind.PERCENT
+    if match["currency"]:
+        return NumberKind.MONEY
+    if match["suffix"] in {"st", "nd", "rd", "th"}:
+        return NumberKind.ORDINAL
+    plain_figure = len(match["digits"]) == len("2011") and not match["fraction"] and not unit
+    if plain_figure and _FIRST_YEAR <= value <= _LAST_YEAR:
+        return NumberKind.YEAR
+    return NumberKind.PLAIN
+
+
+def _months(folded: str) -> Iterator[Number]:
+    ambiguous = {"may", "march", "mar", "jan", "jun", "sep", "dec"}
+    for match in _WORD.finditer(folded):
+        month = MONTHS.get(match.group())
+        if month is None:
+            continue
+        around = folded[max(0, match.start() - 8) : match.end() + 6]
+        if match.group() in ambiguous and not any(c.isdigit() for c in around):
+            continue
+        yield Number(float(month), NumberKind.MONTH, match.group())
+
+
+def _written(folded: str) -> Iterator[Number]:
+    """Yield numbers written in words: *two*, *twenty-five*, *three hundred*, *two million*."""
+    pending: float | None = None
+    text = ""
+    end = -2
+    for match in _WORD.finditer(folded):
+        word = match.group()
+        joined = pending is not None and match.start() - end <= 1
+        if pending is not None and not joined:
+            yield from _stated(pending, text)
+            pending = None
+        small = SMALL_NUMBERS.get(word)
+        tens = UNITS_OF_TEN.get(word)
+        if small is not None or tens is not None:
+            value = float(small if small is not None else (tens or 0) * 10)
+            pending, text = (pending + value, f"{text} {word}") if pending else (value, word)
+        elif word in {"hundred", "thousand", "million", "billion"} and pending:
+            pending, text = pending * MULTIPLIERS[word], f"{text} {word}"
+        elif pending is not None:
+            yield from _stated(pending, text)
+            pending = None
+        end = match.end()
+    if pending is not None:
+        yield from _stated(pending, text)
+
+
+def _stated(value: float, text: str) -> Iterator[Number]:
+    # "one" is more often a pronoun than a number.
+    if text != "one":
+        yield Number(value, NumberKind.PLAIN, text)

@@ -1,0 +1,130 @@
+"""Turns text into folded words, light stems, and an index that finds related words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from otel_raglog.checks.text.lexicon import STOPWORDS
+
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  the typographic apostrophe is meant
+_MARK = re.compile(r"[\u0300-\u036f]+")
+_VOWEL = re.compile(r"[aeiouy]")
+_BUCKET = 4
+_MIN_COMMON_PREFIX = 5
+
+
+def fold(text: str) -> str:
+    """Return ``text`` without case and diacritics, with plain apostrophes."""
+    if text.isascii():
+        return text.casefold()
+    plain = text.replace("\u2019", "'").replace("\u2018", "'")
+    return _MARK.sub("", unicodedata.normalize("NFKD", plain)).casefold()
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the folded words of ``text`` in order, a possessive ``'s`` removed.
+
+    Underscores and hyphens separate words, as search keywords use them for spaces.
+    """
+    folded = fold(text)
+    found = WORD.findall(folded)
+    return tuple(map(_without_possessive, found) if "'" in folded else found)
+
+
+def stem(word: str) -> str:
+    """Return a light stem of a folded English word: plural, -ing, -ed, -ly and final e removed."""
+    if len(word) <= 3 or not word.isalpha():  # noqa: PLR2004  shorter words have no suffix to lose
+        return word
+    stemmed = word
+    if stemmed.endswith("ies"):
+        stemmed = stemmed[:-3] + "y"
+    elif stemmed.endswith(("sses", "shes", "ches", "xes")):
+        stemmed = stemmed[:-2]
+    elif stemmed.endswith("s") and not stemmed.endswith(("ss", "us", "is")):
+        stemmed = stemmed[:-1]
+    for suffix, keep in (("ing", 3), ("ed", 3), ("ly", 3)):
+        rest = stemmed[: -len(suffix)]
+        if stemmed.endswith(suffix) and len(rest) >= keep and _VOWEL.search(rest):
+            stemmed = _without_doubling(rest)
+            break
+    if stemmed.endswith("e") and len(stemmed) > 3:  # noqa: PLR2004
+        stemmed = stemmed[:-1]
+    if stemmed.endswith("i") or (stemmed.endswith("y") and len(stemmed) > 3):  # noqa: PLR2004
+        stemmed = stemmed[:-1] + "i"
+    return stemmed
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the distinct words of ``text`` that are no stopwords, in order of appearance."""
+    return tuple(dict.fromkeys(w for w in words(text) if is_content(w)))
+
+
+def is_content(word: str) -> bool:
+    """Whether a folded word carries content: no stopword, and no single letter."""
+    return word not in STOPWORDS and (len(word) > 1 or word.isdigit())
+
+
+class WordIndex:
+    """The stems of a text, which tells whether a word or a related form of it occurs there.
+
+    Related are words of one light stem, and words whose common prefix is at least five
+    letters and three quarters of the shorter stem (*critic*, *criticism*).
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._words = {word for text in texts for word in words(text)}
+        self._stems = {stem(word) for word in self._words}
+        self._buckets: dict[str, list[str]] = {}
+        for stemmed in self._stems:
+            if len(stemmed) >= _MIN_COMMON_PREFIX:
+                self._buckets.setdefault(stemmed[:_BUCKET], []).append(stemmed)
+
+    def holds(self, word: str) -> bool:
+        """Whether the word itself, or another form of its stem, occurs."""
+        return word in self._words or stem(word) in self._stems
+
+    def holds_related(self, word: str) -> bool:
+        """Whether the word or a related one occurs."""
+        stemmed = stem(word)
+        if word in self._words or stemmed in self._stems:
+            return True
+        near = self._buckets.get(stemmed[:_BUCKET], ())
+        return any(_share_prefix(stemmed, other) for other in near)
+
+    def holds_name(self, word: str) -> bool:
+        """Whether a name's word occurs, or as its adjective (*India*, *Indian*).
+
+        Stricter than ``holds_related``: *Austria* is not *Australia*.
+        """
+        stemmed = stem(word)
+        if word in self._words or stemmed in self._stems:
+            return True
+        near = self._buckets.get(stemmed[:_BUCKET], ())
+        return any(_extends(stemmed, other) for other in near)
+
+
+def _share_prefix(one: str, other: str) -> bool:
+    shorter = min(len(one), len(other))
+    needed = max(_MIN_COMMON_PREFIX, -(-3 * shorter // 4))
+    return one[:needed] == other[:needed] and shorter >= needed
+
+
+def _extends(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    letters_of_an_adjective = 3
+    return (
+        len(short) >= _MIN_COMMON_PREFIX
+        and long.startswith(short)
+        and len(long) - len(short) <= letters_of_an_adjective
+    )
+
+
+def _without_possessive(word: str) -> str:
+    return word.replace("\u2019", "'").removesuffix("'s")
+
+
+def _without_doubling(word: str) -> str:
+    doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz"  # noqa: PLR2004
+    return word[:-1] if doubled else word

@@ -1,0 +1,92 @@
+"""What a rewrite adds and takes away."""
+
+from dataclasses import replace
+
+import pytest
+from handbook_runs import make_run
+
+from otel_raglog.checks.rules.rewriter import RewriterRules
+from otel_raglog.model import Measurement, RewriteKind, Run
+
+QUESTION = "How long is parental leave in Germany since 2011?"
+
+
+def found(run: Run) -> dict[str, Measurement]:
+    return {m.name.removeprefix("rewriter."): m for m in RewriterRules().measure(run)}
+
+
+def value(rewrites: list[str], name: str, question: str = QUESTION, **options: object) -> float:
+    measurement = found(make_run(question, rewrites=rewrites, **options))[name]  # type: ignore[arg-type]
+    assert measurement.value is not None
+    return measurement.value
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("numbers_added", "parental leave Germany 2011", "parental leave Germany 2011 and 2015"),
+        ("numbers_dropped", "parental leave Germany 2011", "parental leave Germany"),
+        ("numbers_swapped", "parental leave Germany 2011", "parental leave Germany in 2012"),
+        ("names_added", "parental leave in German firms", "parental leave in Germany for Siemens"),
+        ("names_dropped", "parental leave germany 2011", "parental leave since 2011"),
+        ("names_swapped", "leave in Germany since 2011", "leave in France since 2011"),
+        ("qualifiers_dropped", "leave since 2011", "leave 2011"),
+        ("qualifiers_added", "parental leave in Germany", "minimum parental leave in Germany"),
+        ("negation_changed", "leave in Germany", "leave that is not in Germany"),
+        ("answer_kind_changed", "How much leave is there?", "Why is there leave?"),
+        ("words_dropped_share", "long parental leave germany since 2011", "leave"),
+        ("words_added_share", "parental leave germany", "maternity benefits germany"),
+    ],
+)
+def test_minimal_pairs(name: str, good: str, bad: str) -> None:
+    """A faithful rewrite measures zero, a faulty one more."""
+    assert value([good], name) == 0
+    assert value([bad], name) > 0
+
+
+def test_the_evidence_names_what_was_added() -> None:
+    """In words that stand in an explanation."""
+    measurement = found(make_run("What is the leave?", rewrites=["What is the leave in 2011?"]))
+    assert measurement["numbers_added"].evidence == (
+        "the rewrite adds the year 2011, which the question does not have"
+    )
+
+
+def test_a_constraint_is_dropped_only_when_no_rewrite_holds_it() -> None:
+    """Several rewrites are judged together."""
+    rewrites = ["parental leave in Germany", "parental leave since 2011"]
+    assert value(rewrites, "names_dropped") == value(rewrites, "numbers_dropped") == 0
+
+
+def test_words_of_the_history_are_not_added() -> None:
+    """A condensed follow-up takes its subject from the conversation."""
+    history = [("user", "How long is parental leave in Germany?"), ("assistant", "16 weeks.")]
+    condensed = ["How long is parental leave in Austria compared with Germany?"]
+    alone = value(condensed, "names_added", "And in Austria?")
+    told = value(
+        condensed, "names_added", "And in Austria?", kind=RewriteKind.CONDENSE, history=history
+    )
+    assert (alone, told) == (1, 0)
+
+
+def test_a_later_hop_may_name_what_an_earlier_one_retrieved() -> None:
+    """Multi-hop questions ask on about what was found."""
+    run = make_run("Who answers expense questions?", rewrites=["expense questions"])
+    second = replace(
+        run.rewriters[0], rewrites=replace(run.rewriters[0].rewrites, value=("Anna Schmidt",))
+    )
+    run = replace(run, rewriters=(*run.rewriters, second))
+    added = [m.value for m in RewriterRules().measure(run) if m.name == "rewriter.names_added"]
+    assert added == [0, 0]
+
+
+def test_a_hypothetical_passage_is_exempt() -> None:
+    """HyDE invents names and numbers on purpose."""
+    run = make_run(rewrites=["In 2011 Siemens gave 40 days."], kind=RewriteKind.HYDE)
+    assert found(run)["numbers_added"].value is None
+    assert found(run)["numbers_added"].reason
+
+
+def test_a_rewriter_that_returns_nothing_is_measured() -> None:
+    """Everything is lost then."""
+    assert found(make_run(rewrites=[" "]))["empty"].value == 1

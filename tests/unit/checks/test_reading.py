@@ -1,0 +1,67 @@
+"""What checks read of a run."""
+
+from dataclasses import replace
+
+from handbook_runs import HANDBOOK, QUESTION, chunk, make_run
+
+from otel_raglog.checks.reading import (
+    answer_of,
+    context_of,
+    question_forms,
+    retrieved_of,
+    selected_of,
+)
+from otel_raglog.model import NOT_CAPTURED, FieldStatus, RewriteKind, missing, present
+
+
+def test_retrieval_is_the_union_over_hops() -> None:
+    """Each chunk once, in order."""
+    run = make_run(retrieved=["vacation", "remote"])
+    second = replace(run.retrievers[0], chunks=present((chunk("remote"), chunk("laptops"))))
+    union = retrieved_of(replace(run, retrievers=(*run.retrievers, second)))
+    assert [c.id for c in union or ()] == ["vacation", "remote", "laptops"]
+
+
+def test_retrieval_that_was_not_recorded_is_unknown_and_not_empty() -> None:
+    """Missing is not zero."""
+    run = make_run()
+    hidden = replace(run.retrievers[0], chunks=missing(FieldStatus.REDACTED))
+    assert retrieved_of(replace(run, retrievers=(hidden,))) is None
+    assert retrieved_of(make_run(retrieved=[])) == ()
+
+
+def test_without_reranker_and_assembly_the_retrieved_chunks_are_selected() -> None:
+    """Nobody else chose."""
+    run = replace(make_run(retrieved=["vacation"]), assemblies=())
+    assert selected_of(run) == (chunk("vacation"),)
+
+
+def test_the_context_is_what_the_prompt_holds() -> None:
+    """A dropped chunk is not in it."""
+    context = context_of(make_run(in_prompt=["remote"]))
+    assert context is not None
+    assert context.pieces == (HANDBOOK["remote"],)
+
+
+def test_a_prompt_with_the_question_alone_has_no_context() -> None:
+    """The question would look relevant to itself."""
+    context = context_of(make_run(prompt=f"Context:\n\nQuestion: {QUESTION}"))
+    assert context is not None
+    assert context.pieces == ()
+
+
+def test_a_follow_up_has_a_form_with_its_conversation() -> None:
+    """From the history, or else from a condensed rewrite."""
+    told = make_run("And there?", history=[("user", "Leave in Austria?"), ("assistant", "16.")])
+    assert question_forms(told) == ("And there?", "Leave in Austria?\nAnd there?")
+    condensed = make_run("And there?", rewrites=["Leave in Austria?"], kind=RewriteKind.CONDENSE)
+    assert question_forms(condensed) == ("And there?", "Leave in Austria?")
+    assert question_forms(make_run(rewrites=["Other?"])) == (QUESTION,)
+
+
+def test_an_empty_answer_is_an_answer_and_a_missing_one_is_none() -> None:
+    """An empty answer is a finding."""
+    assert answer_of(make_run(answer="")) == ""
+    run = make_run()
+    bare = replace(run.generators[0], answer=NOT_CAPTURED)
+    assert answer_of(replace(run, answer=NOT_CAPTURED, generators=(bare,))) is None

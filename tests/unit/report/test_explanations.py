@@ -1,0 +1,116 @@
+"""Explanations in plain English."""
+
+import pytest
+
+from otel_raglog.checks.check import measured
+from otel_raglog.model import (
+    FaultType,
+    Stage,
+    StageVerdict,
+    UnknownReason,
+    Verdict,
+    WarningType,
+)
+from otel_raglog.report.explanations import EVIDENCE, WARNING_EVIDENCE, explain
+
+YEAR = measured(
+    "rewriter.numbers_added",
+    1,
+    "the rewrite adds the year 2011, which the question does not have",
+    step=0,
+)
+RELEVANCE = measured(
+    "retriever.best_relevance",
+    0.2,
+    "the most relevant of 3 chunks, chunk 1 (a), has a relevance of 0.20 to the question",
+    quotes=("The secret text of a document.",),
+)
+
+
+def faulty(stage: Stage, *types: FaultType, step: int | None = None) -> Verdict:
+    return Verdict(
+        stage, StageVerdict.FAULTY, probability=0.9, threshold=0.5, fault_types=types, step=step
+    )
+
+
+def test_a_fault_names_its_evidence() -> None:
+    """In one sentence per fault type."""
+    verdict = faulty(Stage.REWRITER, FaultType.ADDS_CONSTRAINT, step=0)
+    assert explain(verdict, [YEAR], quote_text=False) == (
+        "The rewrite adds a constraint: the rewrite adds the year 2011, which the question does "
+        "not have."
+    )
+
+
+def test_evidence_of_another_step_is_not_mixed_in() -> None:
+    """Each step speaks for itself."""
+    verdict = faulty(Stage.REWRITER, FaultType.ADDS_CONSTRAINT, step=1)
+    assert "2011" not in explain(verdict, [YEAR], quote_text=False)
+
+
+def test_text_is_quoted_only_when_asked_for() -> None:
+    """Verdicts may go where documents may not."""
+    verdict = faulty(Stage.RETRIEVER, FaultType.NO_RELEVANT_CHUNK)
+    assert "secret" not in explain(verdict, [RELEVANCE], quote_text=False)
+    assert "secret" in explain(verdict, [RELEVANCE], quote_text=True)
+
+
+def test_an_ok_verdict_says_what_speaks_for_it() -> None:
+    """Not only that nothing was found."""
+    intact = measured(
+        "assembly.intact_share", 1, "all 4 selected chunks are in the prompt unchanged"
+    )
+    verdict = Verdict(Stage.ASSEMBLY, StageVerdict.OK, probability=0.03, threshold=0.5)
+    assert explain(verdict, [intact], quote_text=False) == (
+        "All 4 selected chunks are in the prompt unchanged."
+    )
+
+
+def test_a_correct_refusal_is_said_to_be_one() -> None:
+    """It is ok, and not grounded."""
+    declines = measured("generator.refuses", 1, "the answer says that it cannot be given")
+    verdict = Verdict(Stage.GENERATOR, StageVerdict.OK, probability=0.1, threshold=0.5)
+    assert "declines" in explain(verdict, [declines], quote_text=False)
+
+
+def test_an_unknown_verdict_keeps_the_reason_given_or_has_one() -> None:
+    """Never an empty explanation."""
+    why = "no embedding span was recorded, though the retriever is a vector store"
+    verdict = Verdict(
+        Stage.EMBEDDER, StageVerdict.UNKNOWN, UnknownReason.NOT_CAPTURED, explanation=why
+    )
+    assert explain(verdict, [], quote_text=False) == f"{why[0].upper()}{why[1:]}."
+    for reason in UnknownReason:
+        bare = Verdict(Stage.EMBEDDER, StageVerdict.UNKNOWN, reason)
+        assert len(explain(bare, [], quote_text=False)) > 20
+
+
+def test_warnings_are_said_once() -> None:
+    """With their evidence, unless it was said before."""
+    missing = measured("retriever.union_coverage", 0.3, 'no chunk mentions "leave"')
+    verdict = Verdict(
+        Stage.RETRIEVER,
+        StageVerdict.OK,
+        probability=0.1,
+        threshold=0.5,
+        warnings=(WarningType.PARTIAL_COVERAGE,),
+    )
+    assert 'Warning: no chunk mentions "leave".' in explain(verdict, [missing], quote_text=False)
+
+
+@pytest.mark.parametrize("letter", ["a", "ж", "漢", "🙂"])
+def test_an_explanation_is_short_in_characters_and_bytes(letter: str) -> None:
+    """Backends cut attribute values at 2 KB."""
+    long = measured("rewriter.numbers_added", 1, letter * 5_000, step=0)
+    text = explain(faulty(Stage.REWRITER, FaultType.ADDS_CONSTRAINT), [long], quote_text=True)
+    assert len(text) < 1_500
+    assert len(text.encode()) < 2_000
+
+
+def test_every_fault_type_and_warning_has_words_and_evidence() -> None:
+    """None would be explained by its name alone."""
+    assert set(EVIDENCE) == set(FaultType)
+    assert set(WARNING_EVIDENCE) == set(WarningType)
+    for stage_fault in FaultType:
+        text = explain(faulty(Stage.GENERATOR, stage_fault), [], quote_text=False)
+        assert " " in text
