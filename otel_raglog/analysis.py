@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from otel_raglog.checks.check import Check
-from otel_raglog.checks.runner import measure
+from otel_raglog.checks.runner import FailureObserver, measure
 from otel_raglog.clock import Clock
 from otel_raglog.detect.detector import Detector
 from otel_raglog.errors import BadInput
@@ -24,6 +24,7 @@ class Analyser:
     detector: Detector
     clock: Clock
     quote_text: bool = False
+    failures: FailureObserver | None = None
 
     def decode(self, held: HeldTrace) -> Trace:
         """Return the readable spans of ``held``; unreadable ones are left out of the analysis."""
@@ -48,7 +49,7 @@ class Analyser:
 
     def _judge(self, run: Run, spent_seconds: float) -> Report:
         started = self.clock.perf_counter()
-        measurements = measure(run, self.checks) if run.skip_reason is None else ()
+        measurements = measure(run, self.checks, self.failures) if run.skip_reason is None else ()
         verdicts = self.detector.judge(run, measurements)
         report = build_report(
             run,

@@ -95,7 +95,11 @@ class Service:
             FanOut(self._senders), lambda spans: counts.dropped("shutdown", spans)
         )
         self._pipeline = Pipeline(
-            build_analyser(config.analysis, quote_text=config.explanations.quote_text),
+            build_analyser(
+                config.analysis,
+                quote_text=config.explanations.quote_text,
+                failures=self.metrics,
+            ),
             self._outlet,
             self.metrics,
             ExemplarChoice(config.metrics.exemplars_per_minute, clock),

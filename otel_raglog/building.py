@@ -6,6 +6,7 @@ import os
 
 from otel_raglog.analysis import Analyser
 from otel_raglog.checks.registry import build_checks
+from otel_raglog.checks.runner import FailureObserver
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
 from otel_raglog.clock import SystemClock
 from otel_raglog.config import Analysis
@@ -16,11 +17,14 @@ from otel_raglog.receive.markers import Markers
 _MOST_THREADS = 4
 
 
-def build_analyser(options: Analysis, *, quote_text: bool) -> Analyser:
+def build_analyser(
+    options: Analysis, *, quote_text: bool, failures: FailureObserver
+) -> Analyser:
     """Return the local detector. Raises :class:`ConfigError` when the model file is damaged."""
     threads = options.encoder_threads or min(_MOST_THREADS, os.cpu_count() or 1)
     encoder = MiniLmEncoder(workers=threads, max_cached_vectors=options.encoder_cache_vectors)
-    return Analyser(build_checks(encoder), Rules1(), SystemClock(), quote_text)
+    encoder.load()
+    return Analyser(build_checks(encoder), Rules1(), SystemClock(), quote_text, failures)
 
 
 def build_markers() -> Markers:

@@ -7,6 +7,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from otel_raglog.clock import Clock
@@ -18,6 +19,8 @@ from otel_raglog.model import (
     Stage,
     StageVerdict,
 )
+
+_log = structlog.get_logger()
 
 OVERFLOW = "_overflow"
 UNKNOWN_SERVICE = "unknown_service"
@@ -224,6 +227,7 @@ class RunMetrics:
 
     def __init__(self, registry: CollectorRegistry, max_label_values: int = 20) -> None:
         self._service = CappedLabel(max_label_values)
+        self._failures: set[tuple[str, str]] = set()
 
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(name, text, labels, registry=registry)
@@ -290,9 +294,19 @@ class RunMetrics:
             "service",
             "stage",
         )
+        self.check_failures = counter(
+            "raglog_check_failures", "Checks that raised, and so yielded nothing.", "check", "error"
+        )
         self.analysis_seconds = histogram(
             "raglog_analysis_seconds", "Time to judge a run.", _ANALYSIS_SECONDS_BUCKETS
         )
+
+    def check_failed(self, check: str, error: str) -> None:
+        """Count a check that raised ``error``; log the first of its kind."""
+        if (check, error) not in self._failures:
+            self._failures.add((check, error))
+            _log.error("check failed; its measurements are missing", check=check, error=error)
+        self.check_failures.labels(check, error).inc()
 
     def count(self, report: Report, *, exemplar: bool) -> None:
         """Count a final report; ``exemplar`` attaches its trace id to what it counts."""

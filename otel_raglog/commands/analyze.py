@@ -15,6 +15,7 @@ from rich.progress import Progress
 
 from otel_raglog.analysis import Analyser
 from otel_raglog.building import build_analyser
+from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.commands.tables import print_reports
 from otel_raglog.config import Analysis
@@ -74,7 +75,7 @@ def analyze(
     read is still printed).
     """
     reading = read_files(files)
-    analyser = build_analyser(Analysis(encoder_threads=encoder_threads), quote_text=quote_text)
+    analyser = build_analyser(Analysis(encoder_threads=encoder_threads), quote_text=quote_text, failures=LoggingFailures())
     reports = [*_with_progress(judge_all(reading, analyser), _work_items(reading))]
     _print(reports, output_format, content=content)
     report_problems(reading.problems)

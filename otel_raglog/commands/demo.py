@@ -8,15 +8,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx2
 import typer
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 from rich.progress import Progress
 
@@ -24,7 +26,7 @@ from otel_raglog import samples
 from otel_raglog.building import build_markers
 from otel_raglog.commands.demo_scores import Outcome, print_outcomes, print_scores, read_outcomes
 from otel_raglog.commands.reading import Reading, read_files
-from otel_raglog.errors import RaglogError
+from otel_raglog.errors import BadInput, RaglogError
 from otel_raglog.model import WireSpan
 from otel_raglog.receive.grpc_door import GrpcDoor
 from otel_raglog.receive.inbox import MemoryInbox
@@ -38,8 +40,6 @@ _STOP_SECONDS = 30.0
 _SILENCE_SECONDS = 60.0
 _SHOWN_METRICS = (
     "raglog_runs_total",
-    "raglog_stage_verdicts_total",
-    "raglog_faults_total",
     "raglog_skipped_total",
     "raglog_spans_received_total",
     "raglog_spans_forwarded_total",
@@ -114,7 +114,7 @@ def demo(
     console.print("otel-raglog demo: a service, a backend, and bundled traces of real applications")
     with samples.open_set(traces) as sample_set:
         reading = read_files([sample_set.traces])
-        planted = json.loads(sample_set.planted.read_text(encoding="utf-8"))
+        planted = _read_planted(sample_set.planted)
     wanted = _pick(reading, runs)
     with tempfile.TemporaryDirectory(prefix="raglog-demo-") as folder:
         annotated, metrics = _run_service(reading, wanted, Path(folder), console)
@@ -123,6 +123,14 @@ def demo(
     print_scores(outcomes, console)
     _print_metrics(metrics, console)
     _check(outcomes, wanted)
+
+
+def _read_planted(path: Path) -> dict[str, Any]:
+    try:
+        planted: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"cannot read {path}: {error}") from None
+    return planted
 
 
 def _pick(reading: Reading, runs: int) -> frozenset[bytes]:
@@ -147,7 +155,8 @@ def _run_service(
         with _service(backend.endpoint, folder) as addresses:
             console.print(
                 f"service up: OTLP/gRPC {addresses['grpc']}, metrics {addresses['metrics']}, "
-                f"backend {backend.endpoint}"
+                f"backend {backend.endpoint}",
+                soft_wrap=True,
             )
             _send(addresses["grpc"], requests)
             _collect(backend, total)
@@ -227,10 +236,27 @@ def _collect(backend: Backend, total: int) -> None:
 
 
 def _print_metrics(metrics: str, console: Console) -> None:
-    console.print("\nMetrics that an alert would use:")
+    console.print("\nMetrics that an alert would use (from the service's /metrics):")
     for line in metrics.splitlines():
         if line.startswith(_SHOWN_METRICS):
-            console.print(f"  {line}", markup=False)
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+    verdicts: dict[str, Counter[str]] = {}
+    faults: Counter[str] = Counter()
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            labels = sample.labels
+            if sample.name == "raglog_stage_verdicts_total":
+                count = verdicts.setdefault(labels["stage"], Counter())
+                count[labels["verdict"]] += int(sample.value)
+            elif sample.name == "raglog_faults_total":
+                faults[f"{labels['stage']}/{labels['fault_type']}"] += int(sample.value)
+    console.print("  fault rate = faulty / (faulty + ok) of raglog_stage_verdicts_total:")
+    for stage, count in verdicts.items():
+        judged = count["faulty"] + count["ok"]
+        rate = f"{count['faulty'] / judged:.3f}" if judged else "-"
+        console.print(f"    {stage:10} {rate:>6}  ({count['faulty']} of {judged})")
+    found = ", ".join(f"{name} {count}" for name, count in sorted(faults.items()))
+    console.print(f"  raglog_faults_total by stage and type: {found}", soft_wrap=True)
 
 
 def _check(outcomes: Sequence[Outcome], wanted: frozenset[bytes]) -> None:

@@ -14,10 +14,13 @@ from rich.text import Text
 from otel_raglog.commands.tables import shorten
 from otel_raglog.errors import BadInput
 from otel_raglog.model import RunVerdict, Span, Stage, StageVerdict, WireSpan
+from otel_raglog.receive.markers import EVALUATION_EVENT
 from otel_raglog.receive.span import decode_span
-from otel_raglog.report.annotations import EVALUATION_EVENT, EVALUATION_NAME, NAMESPACE
+from otel_raglog.report.annotations import EVALUATION_NAME, NAMESPACE
 
 _QUESTION_WIDTH = 44
+_FAULTS_WIDTH = 38
+_OUTCOME_WIDTH = 24
 _TABLE_WIDTH = 190
 
 
@@ -174,8 +177,9 @@ def _labels(truth: Mapping[str, Any], stage: Stage) -> tuple[str, ...] | None:
 def print_outcomes(outcomes: Sequence[Outcome], console: Console, *, explanations: bool) -> None:
     """Print the table of runs: verdicts, and the truth beside them."""
     table = Table(show_lines=False)
+    widths = {"flagged": _FAULTS_WIDTH, "planted": _FAULTS_WIDTH, "outcome": _OUTCOME_WIDTH}
     for column in ("pipeline", "question", "verdict", "flagged", "planted", "outcome"):
-        table.add_column(column, no_wrap=column != "planted")
+        table.add_column(column, no_wrap=column not in widths, max_width=widths.get(column))
     for outcome in outcomes:
         table.add_row(*_row(outcome))
     wide = Console(

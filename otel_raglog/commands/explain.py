@@ -11,6 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from otel_raglog.building import build_analyser
+from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.analyze import Files, judge_all, report_problems
 from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.tables import shorten
@@ -75,7 +76,7 @@ def explain(
 
 def _reports(files: list[Path]) -> tuple[list[str], list[Report]]:
     """Read each file by itself: one that cannot be read does not cost the others."""
-    analyser = build_analyser(Analysis(), quote_text=False)
+    analyser = build_analyser(Analysis(), quote_text=False, failures=LoggingFailures())
     problems: list[str] = []
     reports: list[Report] = []
     for path in files:

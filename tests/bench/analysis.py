@@ -13,18 +13,21 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+
+from tokenizers import Tokenizer
 
 from otel_raglog import samples
 from otel_raglog.analysis import Analyser
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.runner import measure
-from otel_raglog.checks.similarity.encoder import MiniLmEncoder
+from otel_raglog.checks.similarity.encoder import BUNDLED_MODEL, MiniLmEncoder
 from otel_raglog.clock import SystemClock
 from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.mapping import map_trace
-from otel_raglog.model import Run
+from otel_raglog.model import Run, present
 
 YARDSTICK = (
     "The yardstick: one sentence of plain English, encoded once, alone, by the bundled model."
@@ -91,10 +94,6 @@ def rows(reading: Reading) -> Iterator[tuple[str, float]]:
 
 def chunks_only(run: Run) -> Run:
     """Return ``run`` with another question and answer: what a later run shares is its chunks."""
-    from dataclasses import replace
-
-    from otel_raglog.model import present
-
     generators = tuple(replace(step, answer=present("Another answer.")) for step in run.generators)
     return replace(
         run,
@@ -113,21 +112,23 @@ def shape(reading: Reading) -> dict[str, float]:
         for item in reading.traces()
         for run in map_trace(Analyser((), Rules1(), SystemClock()).decode(item))
     ] + list(reading.runs)
-    encoder = MiniLmEncoder(workers=1)
+    tokenizer = Tokenizer.from_file(str(BUNDLED_MODEL / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
     chunks = [chunk for run in runs for step in run.retrievers for chunk in step.chunks.value or ()]
     prompts = [step.prompt.value or "" for run in runs for step in run.assemblies]
     return {
         "runs": len(runs),
         "spans per run": round(sum(len(t.spans) for t in reading.traces()) / len(runs), 1),
         "chunks per run": round(len(chunks) / len(runs), 1),
-        "tokens per chunk": round(mean_tokens(encoder, [chunk.text for chunk in chunks]), 1),
-        "tokens per prompt": round(mean_tokens(encoder, prompts), 1),
+        "tokens per chunk": round(mean_tokens(tokenizer, [chunk.text for chunk in chunks]), 1),
+        "tokens per prompt": round(mean_tokens(tokenizer, prompts), 1),
     }
 
 
-def mean_tokens(encoder: MiniLmEncoder, texts: Sequence[str]) -> float:
+def mean_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
     """Return the mean number of the model's tokens in ``texts``."""
-    return statistics.fmean([encoder.count_tokens(text) for text in texts] or [0])
+    return statistics.fmean([len(tokenizer.encode(text).ids) for text in texts] or [0])
 
 
 def main() -> None:

@@ -1,17 +1,20 @@
-"""Turns text into folded words, light stems, and an index that finds related words."""
+"""Turns text into folded words, stems, and an index that finds related words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
+
+import snowballstemmer
 
 from otel_raglog.checks.text.lexicon import STOPWORDS
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  the typographic apostrophe is meant
 _MARK = re.compile(r"[\u0300-\u036f]+")
-_VOWEL = re.compile(r"[aeiouy]")
 _BUCKET = 4
+_CACHED_STEMS = 65_536
 _MIN_COMMON_PREFIX = 5
 
 
@@ -33,27 +36,11 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(map(_without_possessive, found) if "'" in folded else found)
 
 
+@lru_cache(maxsize=_CACHED_STEMS)
 def stem(word: str) -> str:
-    """Return a light stem of a folded English word: plural, -ing, -ed, -ly and final e removed."""
-    if len(word) <= 3 or not word.isalpha():  # noqa: PLR2004  shorter words have no suffix to lose
-        return word
-    stemmed = word
-    if stemmed.endswith("ies"):
-        stemmed = stemmed[:-3] + "y"
-    elif stemmed.endswith(("sses", "shes", "ches", "xes")):
-        stemmed = stemmed[:-2]
-    elif stemmed.endswith("s") and not stemmed.endswith(("ss", "us", "is")):
-        stemmed = stemmed[:-1]
-    for suffix, keep in (("ing", 3), ("ed", 3), ("ly", 3)):
-        rest = stemmed[: -len(suffix)]
-        if stemmed.endswith(suffix) and len(rest) >= keep and _VOWEL.search(rest):
-            stemmed = _without_doubling(rest)
-            break
-    if stemmed.endswith("e") and len(stemmed) > 3:  # noqa: PLR2004
-        stemmed = stemmed[:-1]
-    if stemmed.endswith("i") or (stemmed.endswith("y") and len(stemmed) > 3):  # noqa: PLR2004
-        stemmed = stemmed[:-1] + "i"
-    return stemmed
+    """Return the stem of a folded English word, by the Snowball (Porter 2) stemmer."""
+    # A stemmer has state of its own, so each call makes one: words come from several threads.
+    return str(snowballstemmer.stemmer("english").stemWord(word))
 
 
 def content_words(text: str) -> tuple[str, ...]:
@@ -69,7 +56,7 @@ def is_content(word: str) -> bool:
 class WordIndex:
     """The stems of a text, which tells whether a word or a related form of it occurs there.
 
-    Related are words of one light stem, and words whose common prefix is at least five
+    Related are words of one stem, and words whose common prefix is at least five
     letters and three quarters of the shorter stem (*critic*, *criticism*).
     """
 
@@ -123,8 +110,3 @@ def _extends(one: str, other: str) -> bool:
 
 def _without_possessive(word: str) -> str:
     return word.replace("\u2019", "'").removesuffix("'s")
-
-
-def _without_doubling(word: str) -> str:
-    doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz"  # noqa: PLR2004
-    return word[:-1] if doubled else word

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Try the service against real backends, which get an environment of their own (1 GB) beside .venv.
+# Usage: scripts/e2e.sh [PYTEST ARGUMENTS]
+set -eu
+cd "$(dirname "$0")/.."
+venv=.e2e-venv
+requirements=tests/e2e/requirements.txt
+
+[ -x .venv/bin/python ] || { echo "e2e: there is no .venv: run scripts/setup.sh first" >&2; exit 2; }
+
+if [ ! -f "$venv/.done" ] || [ "$requirements" -nt "$venv/.done" ]; then
+    rm -rf "$venv"
+    .venv/bin/python -m venv "$venv"
+    echo "e2e: installing the backends into $venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
+        --requirement requirements/uv.txt
+    # Compiled now, or the backends do it while a test waits for their first start.
+    "$venv/bin/uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" --require-hashes \
+        --requirement "$requirements"
+    touch "$venv/.done"
+fi
+
+RAGLOG_E2E_PHOENIX="$PWD/$venv/bin/phoenix"
+RAGLOG_E2E_MLFLOW="$PWD/$venv/bin/mlflow"
+export RAGLOG_E2E_PHOENIX RAGLOG_E2E_MLFLOW
+exec .venv/bin/python -m pytest tests/e2e "$@"

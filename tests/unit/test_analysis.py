@@ -1,0 +1,59 @@
+"""The line from held spans to reports."""
+
+import random
+from dataclasses import replace
+
+from rag_traces import RAG_SPANS, rag_trace
+
+from otel_raglog.analysis import Analyser
+from otel_raglog.checks.registry import build_checks
+from otel_raglog.clock import ManualClock
+from otel_raglog.detect.rules1 import Rules1
+from otel_raglog.model import Completion, HeldTrace, Stage, StageVerdict, Tier
+
+
+def analyser():
+    """Return an analyser without an encoder: rules alone."""
+    return Analyser(build_checks(None), Rules1(), ManualClock())
+
+
+def held(spans, completion=Completion.ROOT_QUIET):
+    """Return the held spans as one released trace."""
+    kept = tuple(span for span in spans if span.held)
+    return HeldTrace(kept[0].trace_id, kept, completion, 5.0)
+
+
+def test_a_trace_becomes_one_report_per_run():
+    """With every stage, the detector's version and how the trace was released."""
+    subject = analyser()
+    trace = subject.decode(held(rag_trace(random.Random(1), 0), Completion.MAX_WAIT))
+    (report,) = subject.reports(trace)
+    assert len(trace.spans) == RAG_SPANS
+    assert set(report.verdicts) == set(Stage)
+    assert report.verdicts[Stage.RETRIEVER].verdict is StageVerdict.OK
+    assert report.verdicts[Stage.REWRITER].verdict is StageVerdict.ABSENT
+    assert (report.detector_version, report.tier) == ("rules-1", Tier.LOCAL)
+    assert report.run.completion is Completion.MAX_WAIT
+    assert not report.complete
+
+
+def test_an_unreadable_span_costs_itself_alone():
+    """The rest of its trace is judged; the span itself is forwarded by others."""
+    trace = held(rag_trace(random.Random(1), 0))
+    broken = replace(trace.spans[0], raw=b"\x0a\xff")
+    subject = analyser()
+    decoded = subject.decode(replace(trace, spans=(broken, *trace.spans[1:])))
+    assert len(decoded.spans) == RAG_SPANS - 1
+    assert len(subject.reports(decoded)) == 1
+
+
+def test_the_time_spent_is_on_the_report():
+    """Mapping and judging together, on the clock that was given."""
+
+    class Ticking(ManualClock):
+        def perf_counter(self):
+            return self.advance(1.0)
+
+    subject = Analyser(build_checks(None), Rules1(), Ticking())
+    (report,) = subject.reports(subject.decode(held(rag_trace(random.Random(1), 0))))
+    assert report.analysis_seconds == 2.0
