@@ -5,10 +5,10 @@ SEED ?= 1
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports format bench traces package requirements proto clean
+.PHONY: help setup demo test e2e lint types imports format bench traces package requirements proto clean
 
 help: ## Show the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 setup: $(VENV)/.done ## Make .venv with the command otel-raglog in it (PYTHON=... chooses the interpreter)
 
@@ -33,6 +33,9 @@ format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .
 	$(BIN)/ruff format .
 
+e2e: setup ## Replay the bundled traces into real Phoenix and MLflow servers
+	@scripts/e2e.sh $(PYTEST_ARGS)
+
 bench: setup ## Measure CPU per run (prints a table)
 	$(BIN)/python tests/bench/analysis.py
 
@@ -45,10 +48,14 @@ package: setup ## Build the wheel from the sdist and try it elsewhere
 requirements: setup ## Resolve the hashed requirements anew
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate --extra dev --output-file requirements/dev.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --no-annotate --output-file tests/e2e/requirements.txt tests/e2e/requirements.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --no-annotate --output-file tests/apps/requirements.txt tests/apps/requirements.in
 	grep -A 40 '^uv==' requirements/dev.txt | awk 'NR > 1 && /^[a-z]/ {exit} {print}' > requirements/uv.txt
 
 proto: setup ## Generate thin_pb2.py anew
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. otel_raglog/receive/thin.proto
 
 clean: ## Remove what the targets above made
-	rm -rf $(VENV) .traces-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .traces-venv .e2e-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
