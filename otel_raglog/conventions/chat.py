@@ -1,0 +1,222 @@
+"""Chat messages and LLM responses in any of their shapes to messages and texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from otel_raglog.conventions.flattened import Item, sub_items
+from otel_raglog.conventions.json_text import MAX_DEPTH
+from otel_raglog.conventions.reprs import message_role, message_text
+from otel_raglog.model import Message
+
+_ROLES = {
+    "human": "user",
+    "humanmessage": "user",
+    "ai": "assistant",
+    "aimessage": "assistant",
+    "aimessagechunk": "assistant",
+    "model": "assistant",
+    "chatbot": "assistant",
+    "bot": "assistant",
+    "systemmessage": "system",
+    "developer": "system",
+    "toolmessage": "tool",
+    "function": "tool",
+}
+_MESSAGE_LIST_KEYS = ("messages", "chat_history", "prompts", "prompt", "contents")
+_RESPONSE_KEYS = (
+    "choices",
+    "generations",
+    "replies",
+    "candidates",
+    "message",
+    "content",
+    "text",
+    "response",
+    "output_text",
+    "completion",
+    "answer",
+    "output",
+    "result",
+    "blocks",
+    "parts",
+    "kwargs",
+    "data",
+)
+_SPEAKER = re.compile(r"^\s*assistant:\s*", re.IGNORECASE)
+
+
+def normal_role(role: object) -> str:
+    """Return a role as ``system``, ``user``, ``assistant`` or ``tool`` where it is one of them."""
+    name = str(role or "user").strip().lower().rpartition(".")[2]
+    return _ROLES.get(name, name)
+
+
+def message_from_item(item: Item) -> Message:
+    """Return one flattened message; the text parts of a multi-part content are joined."""
+
+    def get(name: str) -> object:
+        return item.get(f"message.{name}", item.get(name))
+
+    if "" in item:
+        return Message("user", str(item[""]))
+    texts: list[str] = []
+    content = get("content")
+    if content is not None:
+        texts.append(content_text(content))
+    for name in ("message.contents", "contents"):
+        for part in sub_items(item, name):
+            text = part.get("message_content.text", part.get("text"))
+            if isinstance(text, str):
+                texts.append(text)
+    return Message(normal_role(get("role")), "\n".join(filter(None, texts)))
+
+
+def tool_calls_of(item: Item) -> list[object]:
+    """Return the tool calls of a flattened message, as JSON data (name and arguments)."""
+    calls: list[object] = []
+    for name in ("message.tool_calls", "tool_calls"):
+        calls.extend(
+            {
+                "name": call.get("tool_call.function.name"),
+                "arguments": call.get("tool_call.function.arguments"),
+            }
+            for call in sub_items(item, name)
+        )
+    function = item.get("message.function_call_name")
+    arguments = item.get("message.function_call_arguments_json")
+    if function or arguments:
+        calls.append({"name": function, "arguments": arguments})
+    return calls
+
+
+def content_text(content: object, depth: int = 0) -> str:
+    """Return the text of a message content: a string, or parts with ``text`` or ``content``."""
+    if isinstance(content, str):
+        return content
+    if depth > MAX_DEPTH:
+        return ""
+    if isinstance(content, list | tuple):
+        return "\n".join(filter(None, (content_text(part, depth + 1) for part in content)))
+    if isinstance(content, Mapping):
+        for key in ("text", "content", "blocks", "parts"):
+            if content.get(key) is not None:
+                return content_text(content[key], depth + 1)
+    return ""
+
+
+def messages_in(data: object, depth: int = 0) -> tuple[Message, ...] | None:  # noqa: PLR0911  one return per known shape
+    """Return the chat messages that JSON data holds, ``None`` when it holds none."""
+    if depth > MAX_DEPTH:
+        return None
+    if isinstance(data, Mapping):
+        for key in _MESSAGE_LIST_KEYS:
+            value = data.get(key)
+            if isinstance(value, str) and key.startswith("prompt"):
+                return (Message("user", value),)
+            if isinstance(value, list | tuple | Mapping) and value:
+                found = messages_in(value, depth + 1)
+                if found:
+                    return found
+        args = data.get("args")
+        if isinstance(args, list) and len(args) == 1 and isinstance(args[0], str):
+            return (Message("user", args[0]),)
+        return None
+    if not isinstance(data, list | tuple) or not data:
+        return None
+    if len(data) == 1 and isinstance(data[0], list) and not _is_pair(data[0]):
+        return messages_in(data[0], depth + 1)
+    messages = [message_in(element) for element in data]
+    found = tuple(message for message in messages if message is not None)
+    return found if found and len(found) == len(messages) else None
+
+
+def message_in(element: object) -> Message | None:  # noqa: PLR0911  one return per known shape
+    """Return one message of JSON data, ``None`` when it is none.
+
+    Known are ``{"role", "content"}``, LangChain's ``{"type", "content"}`` and serialized
+    constructors, ``["user", "text"]`` pairs and Python reprs. Other strings are prompts.
+    """
+    if isinstance(element, str):
+        text = message_text(element)
+        if text is not None:
+            return Message(normal_role(message_role(element)), text)
+        return Message("user", element)
+    if isinstance(element, list | tuple):
+        pair = _is_pair(element)
+        return Message(normal_role(element[0]), str(element[1])) if pair else None
+    if not isinstance(element, Mapping):
+        return None
+    inner = element.get("kwargs", element.get("data"))
+    if isinstance(inner, Mapping) and "content" in inner:
+        kind = inner.get("type", element.get("type"))
+        identifier = element.get("id")
+        if kind in {None, "constructor"} and isinstance(identifier, list) and identifier:
+            kind = identifier[-1]
+        return Message(normal_role(inner.get("role", kind)), content_text(inner["content"]))
+    role = element.get("role", element.get("_role", element.get("type")))
+    if role is None or not ({"content", "blocks", "parts", "_content", "text"} & element.keys()):
+        return None
+    content = next(
+        (
+            element[key]
+            for key in ("content", "blocks", "parts", "_content", "text")
+            if key in element
+        ),
+        "",
+    )
+    return Message(normal_role(role), content_text(content))
+
+
+def _is_pair(element: Sequence[object]) -> bool:
+    """Tell whether a list is a role and a text."""
+    known = {"system", "user", "assistant", "tool"}
+    return (
+        len(element) == 2  # noqa: PLR2004  a role and a text
+        and all(isinstance(part, str) for part in element)
+        and normal_role(element[0]) in known
+    )
+
+
+def responses_in(data: object, depth: int = 0) -> tuple[str, ...]:
+    """Return the texts that an LLM response in JSON holds, first choice first."""
+    if depth > MAX_DEPTH:
+        return ()
+    if isinstance(data, str):
+        text = message_text(data)
+        return (data if text is None else text,) if data.strip() else ()
+    if isinstance(data, list | tuple):
+        return tuple(text for element in data for text in responses_in(element, depth + 1))
+    if isinstance(data, Mapping):
+        for key in _RESPONSE_KEYS:
+            if data.get(key) is not None:
+                texts = responses_in(data[key], depth + 1)
+                if texts:
+                    return texts
+    return ()
+
+
+def finish_reason_in(data: object, depth: int = 0) -> str | None:
+    """Return the finish reason that an LLM response in JSON names, if any."""
+    keys = ("finish_reason", "stop_reason", "finishReason", "done_reason")
+    pending: list[tuple[object, int]] = [(data, depth)]
+    while pending:
+        value, level = pending.pop(0)
+        if isinstance(value, Mapping):
+            for key in keys:
+                if isinstance(value.get(key), str):
+                    return str(value[key])
+            children: Sequence[object] = list(value.values())
+        elif isinstance(value, list | tuple):
+            children = value[:8]
+        else:
+            continue
+        if level < 8:  # noqa: PLR2004  no response nests its reason deeper
+            pending.extend((child, level + 1) for child in children)
+    return None
+
+
+def without_speaker(text: str) -> str:
+    """Return an output without the ``assistant:`` that LlamaIndex puts before it."""
+    return _SPEAKER.sub("", text, count=1)

@@ -1,0 +1,126 @@
+"""Flattened attributes (``prefix.0.suffix``) to lists of items, with the holes they have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from otel_raglog.conventions.json_text import MAX_DEPTH, parse_json_or_literal
+from otel_raglog.model import AttributeValue
+
+Item = Mapping[str, object]
+
+_INDEXED = re.compile(r"(.+?)\.([0-9]{1,6})\.(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ListAttribute:
+    """A list-valued attribute.
+
+    ``items`` map suffixes (``document.id``) to values, in index order. ``gaps`` tells that
+    indices are missing: attributes were evicted. ``cut`` tells that the list came as a JSON
+    string that no longer parses.
+    """
+
+    key: str
+    items: tuple[Item, ...]
+    gaps: bool = False
+    cut: bool = False
+
+
+class ListAttributes:
+    """The list-valued attributes of one span, grouped in one pass."""
+
+    def __init__(self, attributes: Mapping[str, AttributeValue]) -> None:
+        self._attributes = attributes
+        self._indexed: dict[str, dict[int, dict[str, object]]] = {}
+        for key, value in attributes.items():
+            match = _INDEXED.fullmatch(key)
+            if match:
+                prefix, index, suffix = match.groups()
+                items = self._indexed.setdefault(prefix, {})
+                items.setdefault(int(index), {})[suffix] = value
+
+    def read(self, prefix: str) -> ListAttribute | None:
+        """Return the list under ``prefix``, flattened or as one value; ``None`` without any."""
+        indexed = self._indexed.get(prefix)
+        if indexed:
+            indices = sorted(indexed)
+            return ListAttribute(
+                key=prefix,
+                items=tuple(indexed[index] for index in indices),
+                gaps=indices[-1] != len(indices) - 1,
+            )
+        if prefix not in self._attributes:
+            return None
+        return _read_whole(prefix, self._attributes[prefix])
+
+    def gaps(self) -> tuple[str, ...]:
+        """Return the prefixes whose indices have holes, sorted."""
+        return tuple(
+            sorted(
+                prefix for prefix, items in self._indexed.items() if max(items) != len(items) - 1
+            )
+        )
+
+
+def flatten(value: object) -> dict[str, object]:
+    """Return nested JSON data as dotted keys; list positions become indices.
+
+    Lists are kept under their own key too, so that a list of numbers stays one value.
+    """
+    flat: dict[str, object] = {}
+    pending: list[tuple[str, object, int]] = [("", value, 0)]
+    while pending:
+        path, item, depth = pending.pop()
+        if isinstance(item, Mapping) and depth <= MAX_DEPTH:
+            if path:
+                flat[path] = item
+            pending.extend(
+                (f"{path}.{key}" if path else str(key), inner, depth + 1)
+                for key, inner in item.items()
+            )
+        elif isinstance(item, list | tuple) and path and depth <= MAX_DEPTH:
+            flat[path] = item
+            pending.extend(
+                (f"{path}.{index}", inner, depth + 1)
+                for index, inner in enumerate(item)
+                if isinstance(inner, Mapping)
+            )
+        elif path:
+            flat[path] = item
+    return flat
+
+
+def sub_items(item: Item, prefix: str) -> tuple[Item, ...]:
+    """Return the list inside an item, for ``message.contents.M.…`` and ``tool_calls.M.…``."""
+    found: dict[int, dict[str, object]] = {}
+    for key, value in item.items():
+        if key.startswith(prefix + "."):
+            match = _INDEXED.fullmatch(key)
+            if match and match.group(1) == prefix:
+                found.setdefault(int(match.group(2)), {})[match.group(3)] = value
+    return tuple(found[index] for index in sorted(found))
+
+
+def _read_whole(key: str, value: AttributeValue) -> ListAttribute | None:
+    data: object = value
+    if isinstance(value, str):
+        data = parse_json_or_literal(value)
+        if data is None:
+            return ListAttribute(key, (), cut=value.lstrip()[:1] in {"{", "["})
+    if isinstance(data, Mapping):
+        data = [data]
+    if not isinstance(data, list | tuple):
+        return None
+    return ListAttribute(key, tuple(_item(element) for element in data))
+
+
+def _item(element: object) -> Item:
+    if isinstance(element, str):
+        parsed = parse_json_or_literal(element)
+        element = parsed if isinstance(parsed, dict) else {"": element}
+    if isinstance(element, Mapping):
+        return flatten(element) if "" not in element else dict(element)
+    return {"": element}

@@ -1,0 +1,38 @@
+"""Attribute values to those that a length limit cut, as their common round length tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from otel_raglog.model import AttributeValue
+
+_ROUND = frozenset(
+    {
+        128,
+        250,
+        255,
+        256,
+        500,
+        512,
+        *(1000 * n for n in range(1, 101)),
+        *(1024 * n for n in range(1, 129)),
+    }
+)
+
+
+def keys_cut_at_limit(attributes: Mapping[str, AttributeValue]) -> frozenset[str]:
+    """Return the keys whose texts all end at one round length that nothing passes.
+
+    OpenTelemetry SDKs cut values silently. One text of a round length is chance; two
+    different ones that are also the longest of the span are a limit.
+    """
+    lengths = [len(value) for value in attributes.values() if isinstance(value, str)]
+    longest = max(lengths, default=0)
+    if longest not in _ROUND or lengths.count(longest) < 2:  # noqa: PLR2004  see above
+        return frozenset()
+    cut = {
+        key: value
+        for key, value in attributes.items()
+        if isinstance(value, str) and len(value) == longest
+    }
+    return frozenset(cut) if len(set(cut.values())) > 1 else frozenset()

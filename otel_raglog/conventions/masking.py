@@ -1,0 +1,22 @@
+"""Texts to whether they are placeholders that hide the real text."""
+
+from __future__ import annotations
+
+import re
+
+MAX_PLACEHOLDER_CHARS = 80
+
+_PLACEHOLDER = re.compile(
+    r"""\s*["']?(?:
+        __REDACTED__
+      | [\[<({]{1,2}\s*(?:redacted|masked|hidden|filtered)\b[^\]>)}]*[\]>)}]{1,2}
+      | \*{3,}(?:redacted|masked)?\*{0,}
+      | redacted
+    )["']?\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def is_redacted(text: str) -> bool:
+    """Tell whether a whole value is a placeholder such as ``__REDACTED__``; it is never judged."""
+    return len(text) <= MAX_PLACEHOLDER_CHARS and _PLACEHOLDER.fullmatch(text) is not None

@@ -1,0 +1,307 @@
+"""Spans of OpenInference instrumentors to facts.
+
+Keys and traps are those of ``openinference-semantic-conventions`` 0.1.42 and of the
+instrumentors for LlamaIndex, LangChain, Haystack, DSPy and OpenAI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from otel_raglog.conventions.chat import (
+    finish_reason_in,
+    message_from_item,
+    messages_in,
+    responses_in,
+    tool_calls_of,
+    without_speaker,
+)
+from otel_raglog.conventions.flattened import ListAttribute
+from otel_raglog.conventions.json_text import (
+    as_count,
+    as_data,
+    as_text,
+    parse_json,
+    parse_json_or_literal,
+)
+from otel_raglog.conventions.masking import is_redacted
+from otel_raglog.conventions.openinference_search import NAME, SearchValues
+from otel_raglog.conventions.queries import embedded_texts_in, query_in, top_k_in
+from otel_raglog.conventions.reprs import message_text
+from otel_raglog.model import (
+    NOT_CAPTURED,
+    AttributeValue,
+    Field,
+    FieldStatus,
+    Loss,
+    Message,
+    Role,
+    Span,
+    SpanFacts,
+    TokenUsage,
+    missing,
+    present,
+)
+
+MARKERS = (
+    "openinference.",
+    "input.value",
+    "output.value",
+    "retrieval.documents",
+    "reranker.",
+    "embedding.embeddings",
+    "embedding.model_name",
+    "llm.input_messages",
+    "llm.output_messages",
+    "llm.model_name",
+    "llm.prompts",
+    "llm.prompt_template",
+    "llm.choices",
+    "llm.token_count",
+    "llm.invocation_parameters",
+    "llm.finish_reason",
+)
+_MODEL_KEYS = (
+    "llm.response.model_name",
+    "llm.model_name",
+    "llm.request.model_name",
+    "embedding.model_name",
+    "reranker.model_name",
+)
+_NO_MODEL = {"", "unknown", "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInference:
+    """The OpenInference vocabulary."""
+
+    name: str = NAME
+    marker_prefixes: tuple[str, ...] = MARKERS
+    marker_names: tuple[str, ...] = field(default=())
+
+    def read(self, span: Span) -> SpanFacts | None:
+        """Return what the span says, ``None`` when it has no OpenInference key."""
+        if not any(key.startswith(MARKERS) for key in span.attributes):
+            return None
+        return _Reader(span).facts()
+
+
+class _Reader(SearchValues):
+    """Reads one span; every method returns one fact."""
+
+    def facts(self) -> SpanFacts:
+        messages = self._messages()
+        output_messages, calls = self._output_messages()
+        documents, structured = self.documents()
+        return SpanFacts(
+            span_id=self.span.span_id,
+            convention=NAME,
+            role=self.role,
+            input=self.input,
+            output=self.output,
+            input_data=self.input_data,
+            output_data=calls if calls and self.output_data is None else self.output_data,
+            query=self._query(),
+            documents=documents,
+            input_documents=self.input_documents(),
+            structured_documents=structured,
+            embedding_texts=self._embedding_texts(),
+            messages=messages,
+            output_messages=output_messages,
+            prompt_template=self.text("llm.prompt_template.template"),
+            prompt_variables=self._variables(),
+            top_k=as_count(self.attributes.get("reranker.top_k")) or top_k_in(self.input_data),
+            model=self._model(),
+            finish_reason=self._finish_reason(),
+            tokens=self._tokens(),
+            tool_name=as_text(self.attributes.get("tool.name")),
+            session_id=self.identity("session.id"),
+            user_id=self.identity("user.id"),
+            loss=self._loss(),
+        )
+
+    # ------------------------------------------------------------------ single values
+
+    def _model(self) -> str | None:
+        for key in _MODEL_KEYS:
+            text = as_text(self.attributes.get(key))
+            if text is not None and text.lower() not in _NO_MODEL and key not in self.redacted:
+                return text
+        return None
+
+    def _finish_reason(self) -> str | None:
+        text = as_text(self.attributes.get("llm.finish_reason"))
+        if text or self.role is not Role.LLM:
+            return text
+        outputs = self.lists.read("llm.output_messages")
+        for item in outputs.items if outputs else ():
+            reason = item.get("message.finish_reason")
+            if isinstance(reason, str):
+                return reason
+        return finish_reason_in(self.output_data)
+
+    def _tokens(self) -> TokenUsage:
+        def count(name: str) -> int | None:
+            return as_count(self.attributes.get(f"llm.token_count.{name}"))
+
+        return TokenUsage(count("prompt"), count("completion"), count("total"))
+
+    def _variables(self) -> dict[str, str]:
+        value = self.attributes.get("llm.prompt_template.variables")
+        data = parse_json_or_literal(value) if isinstance(value, str) else as_data(value)
+        if not isinstance(data, Mapping):
+            return {}
+        return {
+            str(name): text
+            for name, item in data.items()
+            if isinstance(text := item if isinstance(item, str) else as_text(_value(item)), str)
+            and not is_redacted(text)
+        }
+
+    def _query(self) -> Field[str]:
+        if self.role is Role.RERANKER:
+            query = self.text("reranker.query")
+            if query.status is not FieldStatus.NOT_CAPTURED:
+                return query
+        if self.input.value is None:
+            return self.input
+        data = self.input_data
+        if data is None and self.role is Role.TOOL:
+            data = parse_json_or_literal(self.input.value)
+        if data is None:
+            return self.input
+        text = query_in(data)
+        if text is None:
+            return NOT_CAPTURED
+        return Field(text, FieldStatus.PRESENT, self.input.source)
+
+    # ------------------------------------------------------------------ texts of models
+
+    def _embedding_texts(self) -> Field[tuple[str, ...]]:
+        if self.role is not Role.EMBEDDER:
+            return NOT_CAPTURED
+        listed = self.lists.read("embedding.embeddings")
+        texts: list[str] = []
+        hidden = False
+        for item in listed.items if listed else ():
+            value = item.get("embedding.text", item.get("text"))
+            if isinstance(value, str) and is_redacted(value):
+                hidden = True
+            elif isinstance(value, str) and not _are_token_ids(value):
+                texts.append(value)
+        if hidden:
+            return missing(FieldStatus.REDACTED, self.source("embedding.embeddings"))
+        if listed is not None and texts:
+            status = FieldStatus.TRUNCATED if listed.gaps else FieldStatus.PRESENT
+            return Field(tuple(texts), status, self.source(listed.key))
+        if self.input.value is None:
+            return missing(self.input.status, self.input.source)
+        found = (
+            (self.input.value,) if self.input_data is None else embedded_texts_in(self.input_data)
+        )
+        if not found:
+            return NOT_CAPTURED
+        return Field(found, self.input.status, self.input.source)
+
+    def _of_items(self, listed: ListAttribute) -> Field[tuple[Message, ...]]:
+        messages = tuple(message_from_item(item) for item in listed.items)
+        source = self.source(listed.key)
+        if any(is_redacted(message.content) for message in messages):
+            return missing(FieldStatus.REDACTED, source)
+        if not messages:
+            return Field((), FieldStatus.TRUNCATED if listed.cut else FieldStatus.EMPTY, source)
+        cut = listed.gaps or any(key.startswith(listed.key + ".") for key in self.cut)
+        return Field(messages, FieldStatus.TRUNCATED if cut else FieldStatus.PRESENT, source)
+
+    def _messages(self) -> Field[tuple[Message, ...]]:
+        if self.role not in {Role.LLM, Role.UNKNOWN}:
+            return NOT_CAPTURED
+        listed = self.lists.read("llm.input_messages")
+        if listed is not None:
+            return self._of_items(listed)
+        prompts = self._prompts("llm.prompts", "prompt.text", "user")
+        if prompts is not None:
+            return prompts
+        if self.input.value is None or self.role is Role.UNKNOWN:
+            absent = self.absent("input.value", "llm.prompts")
+            return missing(absent.status, absent.source)
+        found = messages_in(self.input_data)
+        if found is None and self.input_data is None:
+            found = (Message("user", self.input.value),)
+        if found is None:
+            return NOT_CAPTURED
+        return Field(found, self.input.status, self.input.source)
+
+    def _prompts(self, key: str, suffix: str, role: str) -> Field[tuple[Message, ...]] | None:
+        """Return legacy ``llm.prompts`` / ``llm.choices``: indexed, a list, or one text."""
+        if key in self.redacted:
+            return missing(FieldStatus.REDACTED, self.source(key))
+        listed = self.lists.read(key)
+        value = self.attributes.get(key)
+        if isinstance(value, str) and (listed is None or not listed.items):
+            return present((Message(role, value),), self.source(key))
+        if listed is None:
+            return None
+        texts = [
+            text
+            for item in listed.items
+            if isinstance(text := item.get(suffix, item.get("text", item.get(""))), str)
+        ]
+        if any(is_redacted(text) for text in texts):
+            return missing(FieldStatus.REDACTED, self.source(key))
+        if not texts:
+            return None
+        return present(tuple(Message(role, text) for text in texts), self.source(key))
+
+    def _output_messages(self) -> tuple[Field[tuple[Message, ...]], object | None]:
+        """Return the response, and the tool calls in it as JSON data."""
+        if self.role is not Role.LLM:
+            return NOT_CAPTURED, None
+        listed = self.lists.read("llm.output_messages")
+        if listed is not None:
+            calls = [call for item in listed.items for call in tool_calls_of(item)]
+            return self._of_items(listed), {"tool_calls": calls} if calls else None
+        choices = self._prompts("llm.choices", "completion.text", "assistant")
+        if choices is not None:
+            return choices, None
+        if self.output.value is None:
+            absent = self.absent("output.value", "llm.choices")
+            return missing(absent.status, absent.source), None
+        if self.output_data is None:
+            text = without_speaker(message_text(self.output.value) or self.output.value)
+        else:
+            text = next(iter(responses_in(self.output_data)), "")
+            if not text:
+                return NOT_CAPTURED, None
+        message = Message("assistant", text)
+        return Field((message,), self.output.status, self.output.source), None
+
+    def _loss(self) -> Loss:
+        truncated = set(self.cut)
+        for key, read in (("input.value", self.input), ("output.value", self.output)):
+            if read.status is FieldStatus.TRUNCATED:
+                truncated.add(key)
+        return Loss(
+            dropped_attributes=self.span.dropped_attributes_count,
+            dropped_events=self.span.dropped_events_count,
+            gaps=self.lists.gaps(),
+            redacted=tuple(sorted(self.redacted)),
+            truncated=tuple(sorted(truncated)),
+        )
+
+
+def _value(item: object) -> AttributeValue:
+    """Return a template variable that is no text as a value that can be written as JSON."""
+    if isinstance(item, list):
+        return tuple(_value(element) for element in item)
+    if isinstance(item, dict):
+        return {str(key): _value(element) for key, element in item.items()}
+    return item if isinstance(item, int | float | str | bytes) else None
+
+
+def _are_token_ids(text: str) -> bool:
+    data = parse_json(text)
+    while isinstance(data, list) and data and isinstance(data[0], list):
+        data = data[0]
+    return isinstance(data, list) and bool(data) and all(isinstance(n, int) for n in data)

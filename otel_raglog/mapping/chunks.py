@@ -1,0 +1,123 @@
+"""Lists of chunks to what they share: the same chunks, a part of them, their union."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from otel_raglog.mapping.texts import squeezed
+from otel_raglog.model import Chunk, Field, FieldStatus
+
+Key = tuple[str, str]
+
+
+def keys_of(chunk: Chunk) -> tuple[Key, ...]:
+    """Return what identifies a chunk: its id and its text, each if known."""
+    keys: list[Key] = []
+    if chunk.id is not None:
+        keys.append(("id", chunk.id))
+    text = squeezed(chunk.text)
+    if text:
+        keys.append(("text", text))
+    return tuple(keys)
+
+
+def positions(chunks: Sequence[Chunk]) -> dict[Key, int]:
+    """Return the first position of each key."""
+    found: dict[Key, int] = {}
+    for index, chunk in enumerate(chunks):
+        for key in keys_of(chunk):
+            found.setdefault(key, index)
+    return found
+
+
+def places(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> tuple[int | None, ...]:
+    """Return, for each of ``chunks``, its position in ``others``; ``None`` if it is not there."""
+    known = positions(others)
+    return tuple(
+        next((known[key] for key in keys_of(chunk) if key in known), None) for chunk in chunks
+    )
+
+
+def is_same(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
+    """Tell whether both are the same chunks in the same order."""
+    return len(chunks) == len(others) and places(chunks, others) == tuple(range(len(others)))
+
+
+def is_shortened(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
+    """Tell whether chunks are the same, one by one, but for texts that are parts of the others."""
+    pairs = [(squeezed(c.text), squeezed(o.text)) for c, o in zip(chunks, others, strict=False)]
+    changed = [(text, other) for text, other in pairs if text and other and text != other]
+    return bool(changed) and all(text in other for text, other in changed)
+
+
+def is_part(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
+    """Tell whether every one of ``chunks`` is among ``others``."""
+    return all(place is not None for place in places(chunks, others))
+
+
+def is_extract(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
+    """Tell whether every one of ``chunks`` is, or is cut out of, one of ``others``."""
+    texts = [squeezed(other.text) for other in others]
+    return bool(chunks) and all(
+        place is not None or (bool(chunk.text) and any(squeezed(chunk.text) in t for t in texts))
+        for chunk, place in zip(chunks, places(chunks, others), strict=True)
+    )
+
+
+def union(lists: Iterable[Sequence[Chunk]]) -> tuple[Chunk, ...]:
+    """Return all chunks of several lists once, in order of first appearance."""
+    seen: set[Key] = set()
+    kept: list[Chunk] = []
+    for chunks in lists:
+        for chunk in chunks:
+            keys = keys_of(chunk)
+            if not keys or seen.isdisjoint(keys):
+                kept.append(chunk)
+            seen.update(keys)
+    return tuple(kept)
+
+
+def known_by_id(lists: Iterable[Sequence[Chunk]]) -> dict[str, Chunk]:
+    """Return, by id, the first chunk of that id that has a text."""
+    found: dict[str, Chunk] = {}
+    for chunks in lists:
+        for chunk in chunks:
+            if chunk.id is not None and chunk.text:
+                found.setdefault(chunk.id, chunk)
+    return found
+
+
+def known_by_text(lists: Iterable[Sequence[Chunk]]) -> dict[str, Chunk]:
+    """Return, by text, the first chunk of that text that has an id."""
+    found: dict[str, Chunk] = {}
+    for chunks in lists:
+        for chunk in chunks:
+            if chunk.id is not None and chunk.text:
+                found.setdefault(squeezed(chunk.text), chunk)
+    return found
+
+
+def completed(
+    chunks: Field[tuple[Chunk, ...]], by_id: Mapping[str, Chunk], by_text: Mapping[str, Chunk]
+) -> Field[tuple[Chunk, ...]]:
+    """Return chunks with the texts and ids that other steps of the run recorded for them."""
+    if not chunks.value:
+        return chunks
+    return replace(chunks, value=tuple(_completed(chunk, by_id, by_text) for chunk in chunks.value))
+
+
+def _completed(chunk: Chunk, by_id: Mapping[str, Chunk], by_text: Mapping[str, Chunk]) -> Chunk:
+    other = by_id.get(chunk.id) if chunk.id is not None else None
+    if other is not None and not chunk.text and chunk.text_status is FieldStatus.NOT_CAPTURED:
+        return replace(
+            chunk,
+            text=other.text,
+            text_status=other.text_status,
+            title=chunk.title or other.title,
+            metadata=chunk.metadata or other.metadata,
+        )
+    if chunk.id is None and chunk.text:
+        twin = by_text.get(squeezed(chunk.text))
+        return replace(chunk, id=twin.id) if twin else chunk
+    return chunk

@@ -1,0 +1,121 @@
+"""A run's inputs and prompts to its question and to the talk before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from otel_raglog.mapping.collapse import Call, View
+from otel_raglog.mapping.prompting import template_variables
+from otel_raglog.mapping.question import (
+    before_question,
+    history_in,
+    question_in_prompt,
+    spoken_question,
+    turns_in_text,
+)
+from otel_raglog.model import (
+    NOT_CAPTURED,
+    EmbedStep,
+    Field,
+    FieldStatus,
+    Message,
+    RetrieveStep,
+    RewriteKind,
+    RewriteStep,
+    Role,
+    SpanFacts,
+)
+
+
+def find_question(
+    view: View,
+    spoken: SpanFacts | None,
+    call: Call | None,
+    retrievals: Sequence[RetrieveStep],
+    embeddings: Sequence[EmbedStep],
+) -> Field[str]:
+    """Return the question: from the topmost input, else the prompt, an inner input, the search.
+
+    A question that was hidden or lost at the top is not guessed from further within, except
+    from the prompt.
+    """
+    first = spoken_question(spoken) if spoken else NOT_CAPTURED
+    if first.usable and first.value:
+        return first
+    asked = _asked_in_prompt(view, call, retrievals, embeddings)
+    if asked is not None:
+        return asked
+    if first.status is not FieldStatus.NOT_CAPTURED:
+        return first
+    for found in _asked_within(view, retrievals, embeddings):
+        if found.usable and found.value:
+            return found
+    if call is not None:
+        return Field(None, call.messages.status, call.messages.source)
+    return first
+
+
+def find_history(
+    spoken: SpanFacts | None,
+    call: Call | None,
+    rewrites: Sequence[RewriteStep],
+    calls: Sequence[Call],
+    question: Field[str],
+) -> Field[tuple[Message, ...]]:
+    """Return the talk before the question, from the input, the prompt or the condense prompt."""
+    if spoken is not None:
+        found = history_in(spoken.input_data, question.value)
+        if found:
+            return Field(found, FieldStatus.PRESENT, spoken.input.source)
+    if call is not None:
+        found = before_question(call.messages.value or (), question.value)
+        if found:
+            return Field(found, FieldStatus.PRESENT, call.messages.source)
+    condensing = {
+        step.origin.start_unix_nano for step in rewrites if step.kind is RewriteKind.CONDENSE
+    }
+    for other in calls:
+        if other.start in condensing:
+            talk = before_question(other.messages.value or (), question.value)
+            found = talk or turns_in_text(other.prompt)
+            if found:
+                return Field(found, FieldStatus.PRESENT, other.messages.source)
+    return NOT_CAPTURED
+
+
+def turn_of(history: Field[tuple[Message, ...]]) -> int | None:
+    """Return the number of the turn that a history comes before, ``None`` without one."""
+    if not history.value:
+        return None
+    return 1 + sum(message.role == "user" for message in history.value)
+
+
+def _asked_in_prompt(
+    view: View,
+    call: Call | None,
+    retrievals: Sequence[RetrieveStep],
+    embeddings: Sequence[EmbedStep],
+) -> Field[str] | None:
+    if call is None or not call.messages.usable:
+        return None
+    known = [step.query.value for step in retrievals if step.query.usable and step.query.value]
+    known += [text for step in embeddings for text in step.texts.value or ()]
+    found = question_in_prompt(call.messages.value or (), known, template_variables(view, call))
+    return Field(found, call.messages.status, call.messages.source) if found else None
+
+
+def _asked_within(
+    view: View, retrievals: Sequence[RetrieveStep], embeddings: Sequence[EmbedStep]
+) -> list[Field[str]]:
+    found = [
+        spoken_question(facts)
+        for index in view.of_role(Role.CHAIN, Role.AGENT)
+        if (facts := view.facts(index)) is not None
+    ]
+    found += [step.query for step in retrievals]
+    found += [
+        Field(text, FieldStatus.PRESENT, step.texts.source)
+        for step in embeddings
+        for text in step.texts.value or ()
+    ]
+    return found

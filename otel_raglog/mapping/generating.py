@@ -1,0 +1,148 @@
+"""The LLM calls of a run to the one that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from otel_raglog.conventions.chat import messages_in
+from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
+from otel_raglog.mapping.question import answer_in
+from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME
+from otel_raglog.mapping.texts import holds, normal, sections
+from otel_raglog.model import (
+    Field,
+    FieldStatus,
+    GenerateStep,
+    Message,
+    Role,
+    SpanFacts,
+    TokenUsage,
+)
+
+_MAIN_SHARE = 0.3
+"""An output that is only a part of the run's answer must be at least this much of it."""
+
+_CHAINS = {Role.CHAIN, Role.UNKNOWN, Role.AGENT}
+
+
+def find_generator(
+    view: View, calls: Sequence[Call], answer: Field[str], last_search_end: int
+) -> Call | None:
+    """Return the call that answers, ``None`` when none was captured.
+
+    It is the last-ending one whose output is the run's answer, or the main part of it; without
+    such a call, the last one that ends after the last search.
+    """
+    speaking = [call for call in calls if call.output.status is not FieldStatus.EMPTY]
+    if answer.usable and answer.value:
+        ranked = [(rank, call) for call in speaking if (rank := _rank(call, answer.value)) > 0]
+        if ranked:
+            highest = max(rank for rank, _ in ranked)
+            return max(
+                (call for rank, call in ranked if rank == highest),
+                key=lambda call: (call.end, call.start),
+            )
+    after = [call for call in speaking if call.end > last_search_end]
+    if after:
+        return max(after, key=lambda call: (call.end, call.start))
+    custom = _custom_generator(view, answer, last_search_end)
+    if custom is not None:
+        return custom
+    failed = [call for call in calls if call.error is not None and call.end > last_search_end]
+    return max(failed, key=lambda call: call.end, default=None)
+
+
+def generate_step(view: View, call: Call, answer: Field[str]) -> GenerateStep:
+    """Return the generator's step: the prompt as the model saw it, and what it said."""
+    output = call.output
+    fields = sections(output.value or "")
+    if fields and answer.usable and answer.value:
+        named = next((text for text in fields.values() if normal(text) == normal(answer.value)), "")
+        output = Field(named, output.status, output.source) if named else output
+    if view.node(call.leaf).role is Role.LLM:
+        how = "the last LLM call after the last search"
+        if output.value and answer.value and _rank(call, answer.value) > 0:
+            how = "the last LLM call whose output is the run's answer"
+    else:
+        how = "a span named as a generator whose output is the run's answer"
+    if len(call.nodes) > 1:
+        how += f"; {len(call.nodes) - 1} wrapper span(s) collapsed into it"
+    return GenerateStep(
+        origin=origin_of(view, call.leaf, call.nodes, how),
+        messages=call.messages,
+        answer=output,
+        finish_reason=call.finish_reason,
+        tokens=call.tokens,
+        model=call.model,
+    )
+
+
+def total_tokens(calls: Sequence[Call]) -> TokenUsage:
+    """Return the tokens of all calls, each counted once; ``None`` where no call recorded any."""
+
+    def total(counts: list[int | None]) -> int | None:
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
+
+    return TokenUsage(
+        total([call.tokens.prompt for call in calls]),
+        total([call.tokens.completion for call in calls]),
+        total([call.tokens.total for call in calls]),
+    )
+
+
+def _rank(call: Call, answer: str) -> int:
+    output = call.output.value
+    if not output:
+        return 0
+    if normal(output) == normal(answer):
+        return 3
+    if holds(answer, output) and len(output) >= _MAIN_SHARE * len(answer):
+        return 2
+    return 1 if holds(output, answer) else 0
+
+
+def _custom_generator(view: View, answer: Field[str], last_search_end: int) -> Call | None:
+    """Return a generator that its framework did not label as an LLM (Haystack's own classes)."""
+    found: list[Call] = []
+    for index in view.of_role(*_CHAINS):
+        node = view.node(index)
+        inner = any(child in view.roles for child in node.children)
+        if node.facts is None or index == view.top or inner:
+            continue
+        name = node.span.name
+        if node.span.end_unix_nano <= last_search_end or not GENERATOR_NAME.search(name):
+            continue
+        if SYNTHESIS_NAME.search(name):  # with nothing to put into a prompt it calls no LLM
+            continue
+        call = _as_call(index, node.facts, view)
+        if call is not None and (not answer.value or _rank(call, answer.value) > 0):
+            found.append(call)
+    return max(found, key=lambda call: (call.end, call.start), default=None)
+
+
+def _as_call(index: int, facts: SpanFacts, view: View) -> Call | None:
+    text = facts.output.value
+    if facts.output_data is not None:
+        text = answer_in(facts.output_data)
+    if not text:
+        return None
+    messages = messages_in(facts.input_data)
+    if messages is None and facts.input.value and facts.input_data is None:
+        messages = (Message("user", facts.input.value),)
+    span = view.node(index).span
+    given: Field[tuple[Message, ...]] = Field(messages, facts.input.status, facts.input.source)
+    if messages is None and facts.input.usable:
+        given = Field(None, FieldStatus.NOT_CAPTURED, facts.input.source)
+    return Call(
+        leaf=index,
+        nodes=(index,),
+        start=span.start_unix_nano,
+        end=span.end_unix_nano,
+        messages=given,
+        output=Field(text, facts.output.status, facts.output.source),
+        data=facts.output_data,
+        model=facts.model,
+        tokens=facts.tokens,
+        error=error_of(view.node(index)),
+    )

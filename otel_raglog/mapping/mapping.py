@@ -1,0 +1,246 @@
+"""A trace to its runs: which spans are which steps of which question, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from otel_raglog.conventions.registry import read_span
+from otel_raglog.mapping.collapse import Call, View, llm_calls
+from otel_raglog.mapping.conversation import find_history, find_question, turn_of
+from otel_raglog.mapping.coverage import Signs, Steps, is_retrieved, states_of
+from otel_raglog.mapping.embedding import find_embeddings, mark_hypothetical
+from otel_raglog.mapping.generating import find_generator, generate_step, total_tokens
+from otel_raglog.mapping.prompting import (
+    find_assembly,
+    selected_chunks,
+    shows_context,
+    template_variables,
+)
+from otel_raglog.mapping.question import spoken_answer
+from otel_raglog.mapping.retrieving import Search, find_search, retriever_spans
+from otel_raglog.mapping.rewriting import find_rewrites, search_texts
+from otel_raglog.mapping.roles import is_lexical, settle_roles
+from otel_raglog.mapping.skipping import explain_skip, skipped_run, unread_run
+from otel_raglog.mapping.splitting import Part, split
+from otel_raglog.mapping.tree import NONE, Tree, build_tree, unique_spans
+from otel_raglog.model import (
+    NOT_CAPTURED,
+    Completion,
+    EmbedStep,
+    Field,
+    FieldStatus,
+    Loss,
+    RetrieveStep,
+    RewriteStep,
+    Role,
+    Run,
+    Span,
+    SpanFacts,
+    Trace,
+    UnknownReason,
+)
+
+OWN_SCOPES = ("otel_raglog", "otel-raglog", "raglog")
+"""Beginnings of the scope names of spans that we write ourselves."""
+
+_CUT_SHORT = {Completion.MAX_WAIT, Completion.EVICTED, Completion.SPAN_LIMIT, Completion.SHUTDOWN}
+
+
+def map_trace(trace: Trace) -> tuple[Run, ...]:
+    """Return the runs of a trace in order of time, at least one.
+
+    Never raises, however odd the spans are. The result does not depend on the order of the
+    spans nor on repetitions. Spans of evaluators and our own are left out. Where nothing can be
+    judged the one run says why (``skip_reason``, ``notes``).
+    """
+    spans = unique_spans(s for s in trace.spans if not s.scope_name.startswith(OWN_SCOPES))
+    facts = {span.span_id: read for span in spans if (read := read_span(span)) is not None}
+    evaluating = {key for key, read in facts.items() if read.role is Role.EVALUATOR}
+    spans = _without(spans, evaluating)
+    if not spans:
+        reason = "evaluation" if trace.spans else "no_spans"
+        note = "all spans are of evaluators" if trace.spans else "the trace has no spans"
+        return (skipped_run(trace, (), reason, note),)
+    if not any(span.span_id in facts for span in spans):
+        return (unread_run(trace, spans),)
+    tree = build_tree(spans, facts)
+    parts = split(tree)
+    return tuple(
+        _run(trace, tree, part, _run_id(trace, number)) for number, part in enumerate(parts, 1)
+    )
+
+
+def _run_id(trace: Trace, number: int) -> str:
+    return trace.trace_id.hex() + (f"-{number}" if number > 1 else "")
+
+
+def _without(spans: Sequence[Span], outer: set[bytes]) -> list[Span]:
+    """Leave out spans and all below them."""
+    if not outer:
+        return list(spans)
+    children: dict[bytes, list[bytes]] = {}
+    for span in spans:
+        children.setdefault(span.parent_id, []).append(span.span_id)
+    gone: set[bytes] = set()
+    pending = list(outer)
+    while pending:
+        span_id = pending.pop()
+        if span_id not in gone:
+            gone.add(span_id)
+            pending.extend(children.get(span_id, ()))
+    return [span for span in spans if span.span_id not in gone]
+
+
+def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
+    view = View(tree, part.indices, settle_roles(tree, part.indices, part.spoken), part.top)
+    spoken = view.facts(part.spoken) if part.spoken != NONE else None
+    said = spoken_answer(spoken) if spoken else NOT_CAPTURED
+    all_calls = llm_calls(view)
+    helping = view.under(Role.RERANKER) | view.under(Role.GUARDRAIL)
+    calls = [call for call in all_calls if call.leaf not in helping]
+    search = find_search(view)
+    ends = [step.origin.end_unix_nano for step in search.retrievals]
+    ends += [step.origin.end_unix_nano for step in search.rerankings]
+    call = find_generator(view, calls, said, max(ends, default=0))
+    embeddings = find_embeddings(view, search.retrievals)
+    question = find_question(view, spoken, call, search.retrievals, embeddings)
+    search = _with_queries(search, embeddings)
+    others = [other for other in calls if other is not call]
+    targets = search_texts(search.retrievals, embeddings)
+    rewrites = find_rewrites(view, others, targets, search.retrievals, question)
+    steps = Steps(
+        rewriters=rewrites,
+        embedders=mark_hypothetical(embeddings, rewrites),
+        retrievers=search.retrievals or _reconstructed(search),
+        rerankers=search.rerankings,
+    )
+    signs = replace(
+        _signs(view, search, call, others, rewrites), partial=trace.completion in _CUT_SHORT
+    )
+    if call is not None:
+        generator = generate_step(view, call, said)
+        steps = replace(steps, generators=(generator,))
+        if is_retrieved(steps, signs):
+            chosen = selected_chunks(search)
+            steps = replace(steps, assemblies=(find_assembly(view, call, calls, chosen, question),))
+    answer = said
+    if not (said.usable and said.value) and steps.generators:
+        answer = steps.generators[0].answer
+    history = find_history(spoken, call, rewrites, others, question)
+    run = _assembled(trace, view, steps, signs, question)
+    return explain_skip(
+        replace(
+            run,
+            run_id=run_id,
+            answer=answer,
+            history=history,
+            turn=turn_of(history),
+            tokens=total_tokens(all_calls),
+        )
+    )
+
+
+def _assembled(trace: Trace, view: View, steps: Steps, signs: Signs, question: Field[str]) -> Run:
+    facts = [f for index in view.indices if (f := view.facts(index)) is not None]
+    top = view.node(view.top).span
+    service = top.resource.get("service.name")
+    return Run(
+        run_id=trace.trace_id.hex(),
+        trace_id=trace.trace_id,
+        top_span_id=top.span_id,
+        service=str(service) if service else "unknown",
+        question=question,
+        answer=NOT_CAPTURED,
+        rewriters=steps.rewriters,
+        embedders=steps.embedders,
+        retrievers=steps.retrievers,
+        rerankers=steps.rerankers,
+        assemblies=steps.assemblies,
+        generators=steps.generators,
+        stages=states_of(steps, question, signs),
+        session_id=next((f.session_id for f in facts if f.session_id), None),
+        completion=trace.completion,
+        conventions=tuple(sorted({f.convention for f in facts})),
+        loss=_loss(facts),
+        span_ids=tuple(view.node(index).span.span_id for index in view.indices),
+    )
+
+
+# ----------------------------------------------------------------- steps and their signs
+
+
+def _with_queries(search: Search, embeddings: Sequence[EmbedStep]) -> Search:
+    """Give a retriever that was searched with a vector the text that this is the vector of."""
+    steps: list[RetrieveStep] = []
+    for step in search.retrievals:
+        before = [
+            embedding
+            for embedding in embeddings
+            if embedding.texts.value
+            and not embedding.passage
+            and embedding.origin.start_unix_nano <= step.origin.end_unix_nano
+        ]
+        if step.query.status is FieldStatus.NOT_CAPTURED and before:
+            nearest = before[-1].texts
+            text = (nearest.value or ("",))[0]
+            steps.append(replace(step, query=Field(text, nearest.status, nearest.source)))
+        else:
+            steps.append(step)
+    return replace(search, retrievals=tuple(steps))
+
+
+def _reconstructed(search: Search) -> tuple[RetrieveStep, ...]:
+    """Rebuild retrievals that left no span from what the rerankers were given."""
+    steps: list[RetrieveStep] = []
+    for step in search.rerankings:
+        if step.candidates.status is FieldStatus.NOT_CAPTURED:
+            continue
+        origin = replace(
+            step.origin,
+            why="no span of its own: rebuilt from the candidates of the reranker, on whose span "
+            "the verdict stands",
+            error=None,
+        )
+        steps.append(RetrieveStep(origin, step.query, step.candidates, reconstructed=True))
+    return tuple(steps[:1])
+
+
+def _signs(
+    view: View,
+    search: Search,
+    call: Call | None,
+    others: Sequence[Call],
+    rewrites: Sequence[RewriteStep],
+) -> Signs:
+    spans = [retriever_spans(view, step) for step in search.retrievals]
+    lexical = bool(spans) and all(
+        is_lexical([view.node(index) for index in indices]) for indices in spans
+    )
+    context = call is not None and shows_context(
+        call.messages.value or (), template_variables(view, call)
+    )
+    first = min((step.origin.start_unix_nano for step in search.retrievals), default=0)
+    known = {span_id for step in rewrites for span_id in step.origin.span_ids}
+    hidden = any(
+        other.end <= first
+        and other.output.status is FieldStatus.REDACTED
+        and view.node(other.leaf).span.span_id not in known
+        for other in others
+    )
+    return Signs(
+        lexical=lexical,
+        shows_context=context,
+        unread_calls=UnknownReason.REDACTED if hidden else None,
+    )
+
+
+def _loss(facts: Iterable[SpanFacts]) -> Loss:
+    losses = [read.loss for read in facts]
+    return Loss(
+        dropped_attributes=sum(loss.dropped_attributes for loss in losses),
+        dropped_events=sum(loss.dropped_events for loss in losses),
+        gaps=tuple(sorted({gap for loss in losses for gap in loss.gaps})),
+        redacted=tuple(sorted({key for loss in losses for key in loss.redacted})),
+        truncated=tuple(sorted({key for loss in losses for key in loss.truncated})),
+    )

@@ -1,0 +1,303 @@
+"""Inputs, outputs and prompts of a run to its question, its answer and the talk before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from otel_raglog.conventions.chat import content_text, message_in, messages_in, responses_in
+from otel_raglog.conventions.json_text import parse_json_or_literal
+from otel_raglog.conventions.reprs import message_text
+from otel_raglog.mapping.texts import holds, sections
+from otel_raglog.model import Field, FieldStatus, Message, SpanFacts
+
+QUESTION_KEYS = (
+    "question",
+    "query",
+    "query_str",
+    "user_question",
+    "user_query",
+    "user_input",
+    "input",
+    "inputs",
+    "message",
+    "user_message",
+    "str_or_query_bundle",
+    "query_bundle",
+    "messages",
+    "chat_messages",
+    "prompt",
+    "text",
+    "topic",
+)
+"""Where a run's question is found in JSON, best first."""
+
+ANSWER_KEYS = (
+    "answer",
+    "final_answer",
+    "response",
+    "generation",
+    "output",
+    "outputs",
+    "result",
+    "replies",
+    "reply",
+    "answers",
+    "final_output",
+    "output_text",
+    "text",
+    "content",
+    "message",
+    "messages",
+    "choices",
+    "generations",
+    "completion",
+    "prediction",
+)
+"""Where a run's answer is found in JSON, best first."""
+
+HISTORY_KEYS = ("chat_history", "history", "conversation_history", "conversation", "messages")
+
+_WRAPPERS = ("kwargs", "args", "input_data", "data", "state", "request", "body", "values", "kwds")
+_MAX_DEPTH = 5
+_LONG = 400
+_MARKED = re.compile(
+    r"(?:^|\n)[ \t#*<]*(?:user |original |follow[- ]?up |current |the )?"
+    r"(?:question|query|input)\b[ \t*>]*:[ \t*]*(?P<text>\S[^\n]*(?:\n(?![ \t#*<]*\w[\w ]{0,24}:)"
+    r"(?!-{3,})[^\n]+)*)",
+    re.IGNORECASE,
+)
+_TAGGED = re.compile(r"<(question|query|user_query)>\s*(.*?)\s*</\1>", re.DOTALL | re.IGNORECASE)
+_ANSWER_CUE = re.compile(
+    r"\n[ \t#*]*(?:answer|response|helpful answer|assistant)[ \t*]*:?.*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_TURN = re.compile(
+    r"^[ \t]*(?P<who>user|human|assistant|ai|bot)[ \t]*:[ \t]*(?P<text>.*?)"
+    r"(?=^[ \t]*(?:user|human|assistant|ai|bot)[ \t]*:|^[ \t]*(?:<|-{3,}|follow|question|"
+    r"standalone|new|latest)|\Z)",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+_OBJECT_REPR = re.compile(r"\s*<[^>]* at 0x[0-9a-f]+>\s*", re.IGNORECASE)
+
+
+def question_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR0911  one return per known shape
+    """Return the question in a run's input, ``None`` when the JSON names none."""
+    if depth > _MAX_DEPTH:
+        return None
+    if isinstance(data, str):
+        return data if data.strip() else None
+    if isinstance(data, list):
+        return _question_in_list(data, depth)
+    if not isinstance(data, Mapping):
+        return None
+    for key in (*QUESTION_KEYS, *_WRAPPERS):
+        value = data.get(key)
+        if value is not None and value != "":
+            found = question_in(value, depth + 1)
+            if found is not None:
+                return found
+    for value in data.values():
+        if isinstance(value, Mapping):
+            found = _named_question(value, depth + 1)
+            if found is not None:
+                return found
+    texts = [value for value in data.values() if isinstance(value, str) and value.strip()]
+    return texts[0] if len(texts) == 1 == len(data) else None
+
+
+def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR0911  one return per known shape
+    """Return the answer in a run's output, ``None`` when the JSON names none."""
+    if depth > _MAX_DEPTH:
+        return None
+    if isinstance(data, str):
+        return (message_text(data) or data) if data.strip() else None
+    if isinstance(data, list):
+        if data and (message := message_in(data[-1])) is not None and isinstance(data[-1], Mapping):
+            return message.content or None
+        return answer_in(data[0], depth + 1) if len(data) == 1 else None
+    if not isinstance(data, Mapping):
+        return None
+    message = message_in(data)
+    if message is not None and message.content:
+        return message.content
+    for key in ANSWER_KEYS:
+        value = data.get(key)
+        if value is not None and value != "":
+            found = answer_in(value, depth + 1)
+            if found is not None:
+                return found
+    for value in data.values():
+        if isinstance(value, Mapping) and not value.keys().isdisjoint(ANSWER_KEYS):
+            found = answer_in(value, depth + 1)
+            if found is not None:
+                return found
+    texts = responses_in(data)
+    return texts[0] if texts else None
+
+
+def history_in(data: object, question: str | None) -> tuple[Message, ...]:
+    """Return the talk before the question in a run's input, oldest first."""
+    if not isinstance(data, Mapping):
+        return ()
+    for key in HISTORY_KEYS:
+        found = messages_in(data.get(key))
+        if found:
+            return before_question(found, question)
+    for key in (*_WRAPPERS, "input", "inputs"):
+        if isinstance(data.get(key), Mapping):
+            return history_in(data[key], question)
+    return ()
+
+
+def before_question(messages: Sequence[Message], question: str | None) -> tuple[Message, ...]:
+    """Return the user and assistant messages before the last user message.
+
+    A lone user message is no history; neither are an agent's own tool calls after it.
+    """
+    talk = [m for m in messages if m.role in {"user", "assistant"} and m.content.strip()]
+    last = max((i for i, m in enumerate(talk) if m.role == "user"), default=-1)
+    if last < 0:
+        return tuple(talk)
+    is_question = not question or holds(talk[last].content, question)
+    before = talk[:last] if is_question else talk
+    return tuple(before) if any(m.role == "assistant" for m in before) else ()
+
+
+def turns_in_text(text: str) -> tuple[Message, ...]:
+    """Return the turns of a talk written out in a prompt (``user: … assistant: …``)."""
+    turns = [
+        Message("user" if m["who"].lower() in {"user", "human"} else "assistant", m["text"].strip())
+        for m in _TURN.finditer(text)
+    ]
+    return tuple(turn for turn in turns if turn.content)
+
+
+def question_in_prompt(
+    messages: Sequence[Message], known: Iterable[str], variables: Mapping[str, str]
+) -> str | None:
+    """Return the user's question in a generator's prompt, without context and instructions.
+
+    It is a template variable; or what stands after ``Question:`` or in ``<question>``; or the
+    line of a long message that contains a ``known`` search text; or else the last user message.
+    """
+    for key in QUESTION_KEYS:
+        value = variables.get(key)
+        if value and any(holds(message.content, value) for message in messages):
+            return value
+    text = next((m.content for m in reversed(messages) if m.role == "user"), "")
+    marked = _marked_question(text)
+    if marked is None and (len(text) > _LONG or "\n" in text.strip()):
+        lines = [line.strip() for line in text.splitlines() if len(line) <= _LONG]
+        marked = next(
+            (line for search in known for line in reversed(lines) if holds(line, search)), None
+        )
+    return marked or text.strip() or None
+
+
+def _marked_question(text: str) -> str | None:
+    tagged = _TAGGED.findall(text)
+    if tagged:
+        return str(tagged[-1][1])
+    fields = sections(text)
+    for key in QUESTION_KEYS:
+        if fields.get(key):
+            return fields[key]
+    marked = [match["text"] for match in _MARKED.finditer(text)]
+    if not marked:
+        return None
+    return _ANSWER_CUE.sub("", "\n" + marked[-1]).strip() or marked[-1].strip()
+
+
+def asks_several(facts: SpanFacts, runs: int) -> bool:
+    """Tell whether an input is a list of as many questions as there are pipelines below it."""
+    lists = [facts.input_data]
+    if isinstance(facts.input_data, Mapping):
+        lists.extend(_values(facts.input_data))
+    return any(
+        isinstance(value, list) and len(value) >= max(2, runs) and _are_questions(value)
+        for value in lists
+    )
+
+
+def readable(output: Field[str]) -> Field[str]:
+    """Return an output, or that there is none when it is only an object's address."""
+    if output.value and _OBJECT_REPR.fullmatch(output.value):
+        return Field(None, FieldStatus.NOT_CAPTURED, output.source)
+    return output
+
+
+def spoken_question(facts: SpanFacts) -> Field[str]:
+    """Return the question in a span's input, with the reason where it is missing."""
+    read = facts.input
+    if read.value is None or read.status is FieldStatus.EMPTY:
+        return read
+    data = facts.input_data
+    if data is None:
+        data = parse_json_or_literal(read.value)
+    if data is None:
+        return read
+    found = question_in(data)
+    if found is None:
+        return Field(None, FieldStatus.NOT_CAPTURED, read.source)
+    return Field(found, FieldStatus.PRESENT, read.source)
+
+
+def spoken_answer(facts: SpanFacts) -> Field[str]:
+    """Return the answer in a span's output, with the reason where it is missing."""
+    read = readable(facts.output)
+    if read.value is None or read.status is FieldStatus.EMPTY:
+        return read
+    found = answer_in(read.value if facts.output_data is None else facts.output_data)
+    if found is None:
+        return Field(None, FieldStatus.NOT_CAPTURED, read.source)
+    return Field(found, FieldStatus.PRESENT, read.source)
+
+
+def _question_in_list(data: list[object], depth: int) -> str | None:
+    messages = messages_in(data)
+    if messages and not all(isinstance(element, str) for element in data):
+        asked = [message for message in messages if message.role == "user"]
+        return asked[-1].content if asked else None
+    first = data[0] if data else None
+    if len(data) == 1 and not isinstance(first, Mapping):
+        return question_in(first, depth + 1)
+    if isinstance(first, str) and depth > 0:
+        return first
+    if len(data) == 1 and isinstance(first, Mapping):
+        return question_in(first, depth + 1) or content_text(first) or None
+    return None
+
+
+def _named_question(data: Mapping[str, object], depth: int) -> str | None:
+    """Return a question one level down, where only an unmistakable name counts (Haystack)."""
+    for key in ("question", "query", "user_input", "text", "input"):
+        value = data.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+    for value in data.values():
+        if isinstance(value, Mapping) and depth < _MAX_DEPTH:
+            found = _named_question(value, depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _values(data: Mapping[str, object]) -> Iterator[object]:
+    for value in data.values():
+        if isinstance(value, Mapping):
+            yield from value.values()
+        else:
+            yield value
+
+
+def _are_questions(values: list[object]) -> bool:
+    if all(isinstance(value, str) for value in values):
+        return True
+    return all(
+        isinstance(value, Mapping)
+        and "role" not in value
+        and question_in(value) is not None
+        and message_in(value) is None
+        for value in values
+    )

@@ -1,0 +1,206 @@
+"""Span roles and names to the roles that count, where kinds are missing or wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+
+from otel_raglog.conventions.documents import chunks_in
+from otel_raglog.mapping.chunks import is_part
+from otel_raglog.mapping.texts import holds, squeezed
+from otel_raglog.mapping.tree import Node, Tree
+from otel_raglog.model import FieldStatus, Role, SpanFacts
+
+RERANKER_NAME = re.compile(
+    r"rerank|ranker|compress|cross.?encoder|post.?process|colbert|cohere\.rerank", re.IGNORECASE
+)
+CERTAIN_RERANKER_NAME = re.compile(r"re.?rank|(?<![a-z])ranker|cross.?encoder", re.IGNORECASE)
+FILTER_NAME = re.compile(r"grade|filter|select|prune|top_?[kn]", re.IGNORECASE)
+SEARCH_TOOL_NAME = re.compile(
+    r"search|retriev|lookup|look_up|query|(?<![a-z])kb(?![a-z])|docs|documents|knowledge|"
+    r"(?<![a-z])rag(?![a-z])|faq|wiki",
+    re.IGNORECASE,
+)
+RETRIEVER_NAME = re.compile(
+    r"retriev|search|lookup|get_context|fetch_(?:docs|context)", re.IGNORECASE
+)
+LEXICAL_NAME = re.compile(
+    r"bm25|okapi|tf.?idf|keyword|lexical|full.?text|fts|elastic.?search.?bm25|"
+    r"wikipedia|arxiv|pubmed|tavily|duckduckgo|(?:web|google|bing).?search",
+    re.IGNORECASE,
+)
+FUSION_NAME = re.compile(r"fusion|ensemble|multi.?query|hybrid|merger|joiner|router", re.IGNORECASE)
+JOINER_NAME = re.compile(r"joiner|fusion|merge", re.IGNORECASE)
+EMBEDDER_NAME = re.compile(
+    r"text.?embedder|query_embedding|embed_(?:query|text|question)|encode_query", re.IGNORECASE
+)
+PROMPT_NAME = re.compile(
+    r"prompt.?(?:builder|template|node)|build_prompt|format_prompt", re.IGNORECASE
+)
+SYNTHESIS_NAME = re.compile(r"synthesi|get_response|stuff.?documents|combine_docs", re.IGNORECASE)
+GENERATOR_NAME = re.compile(
+    r"generat|(?<![a-z])llm|chat|answer|synthesi|complet|respond", re.IGNORECASE
+)
+REWRITER_NAME = re.compile(
+    r"rewrit|rewrote|condens|rephras|reformulat|contextuali[sz]e|standalone|step.?back|"
+    r"multi.?query|query.?(?:gen|transform|expan|fusion|plan)|expand.?query|decompos|"
+    r"sub.?question|hyde|hypothetical|history.?aware|question.?gen",
+    re.IGNORECASE,
+)
+
+_SEARCHES = frozenset({Role.RETRIEVER, Role.RERANKER, Role.TOOL})
+_CALLS = frozenset({Role.LLM})
+_STAGES = _SEARCHES | {Role.LLM, Role.EMBEDDER}
+_CHAINS = {Role.CHAIN, Role.UNKNOWN, Role.AGENT}
+_MOST = 0.5
+"""A prompt builder's output makes up at least this share of the prompt that follows."""
+
+
+def name_of(node: Node) -> str:
+    """Return what a span is called: its name and, for a tool, the tool's."""
+    tool = node.facts.tool_name if node.facts else None
+    return f"{node.span.name} {tool}" if tool else node.span.name
+
+
+def settle_roles(tree: Tree, indices: Sequence[int], top: int) -> dict[int, Role]:
+    """Return the role of each span of a run, by index.
+
+    Kinds are trusted but for what is known to be labelled wrongly: prompt builders with kind
+    LLM, post-processors and rerankers with kind CHAIN, searches in TOOL spans, nodes named by
+    developers.
+    """
+    roles = {index: tree.nodes[index].role for index in indices}
+    _settle_prompt_builders(tree, indices, roles)
+    inside = _Inside(tree, dict(roles))
+    for index in indices:
+        node = tree.nodes[index]
+        if node.facts is None or index == top:
+            continue
+        if roles[index] is Role.TOOL and _is_search_tool(node, inside):
+            roles[index] = Role.RETRIEVER
+        elif roles[index] in _CHAINS:
+            roles[index] = _role_by_name(node, roles[index], inside)
+    if Role.RETRIEVER not in roles.values():
+        inside = _Inside(tree, dict(roles))
+        for index in indices:
+            node = tree.nodes[index]
+            if index != top and roles[index] in _CHAINS and _is_search_chain(node, inside):
+                roles[index] = Role.RETRIEVER
+    return roles
+
+
+def has_llm_evidence(facts: SpanFacts) -> bool:
+    """Tell whether a span of kind LLM names a model, tokens or messages of their own keys."""
+    messages, text = facts.messages.source, facts.input.source
+    own_messages = messages is not None and (text is None or messages.key != text.key)
+    tokens = facts.tokens
+    return bool(
+        facts.model
+        or own_messages
+        or any(count is not None for count in (tokens.prompt, tokens.completion, tokens.total))
+    )
+
+
+def is_lexical(nodes: Iterable[Node]) -> bool:
+    """Tell whether one of the spans of a retrieval says that it searches by words."""
+    for node in nodes:
+        hint = node.span.attributes.get("metadata")
+        described = hint if isinstance(hint, str) and "ls_retriever_name" in hint else ""
+        if LEXICAL_NAME.search(f"{name_of(node)} {described}"):
+            return True
+    return False
+
+
+def _settle_prompt_builders(tree: Tree, indices: Sequence[int], roles: dict[int, Role]) -> None:
+    """Give prompt builders of kind LLM their role: the output is the prompt that follows."""
+    llms = [index for index in indices if roles[index] is Role.LLM]
+    bare = [i for i in llms if (f := tree.nodes[i].facts) is not None and not has_llm_evidence(f)]
+    for index in bare:
+        node = tree.nodes[index]
+        if PROMPT_NAME.search(node.span.name) or any(
+            other != index and _becomes_prompt(node, tree.nodes[other]) for other in llms
+        ):
+            roles[index] = Role.PROMPT
+
+
+def _becomes_prompt(builder: Node, call: Node) -> bool:
+    if builder.facts is None or call.facts is None or not builder.facts.output.value:
+        return False
+    if call.span.start_unix_nano < builder.span.end_unix_nano:
+        return False
+    prompt = squeezed("\n".join(m.content for m in call.facts.messages.value or ()))
+    data = builder.facts.output_data
+    texts = [builder.facts.output.value]
+    if isinstance(data, dict):
+        texts = [text for text in data.values() if isinstance(text, str)]
+    return any(
+        len(squeezed(text)) >= _MOST * len(prompt) > 0 and holds(prompt, text) for text in texts
+    )
+
+
+class _Inside:
+    """Answers whether a span encloses one of some roles, in constant time however deep it is."""
+
+    def __init__(self, tree: Tree, roles: Mapping[int, Role]) -> None:
+        self._tree = tree
+        self._roles = roles
+        self._counts: dict[frozenset[Role], list[int]] = {}
+
+    def has(self, node: Node, wanted: frozenset[Role]) -> bool:
+        counts = self._counts.get(wanted)
+        if counts is None:
+            found = (self._roles.get(index) in wanted for index in self._tree.order)
+            counts = [0, *accumulate(found)]
+            self._counts[wanted] = counts
+        return counts[node.leave] > counts[node.enter + 1]
+
+
+def _is_search_tool(node: Node, inside: _Inside) -> bool:
+    named = bool(SEARCH_TOOL_NAME.search(name_of(node)))
+    return named and not inside.has(node, _SEARCHES | _CALLS)
+
+
+def _role_by_name(node: Node, role: Role, inside: _Inside) -> Role:
+    facts, name = node.facts, node.span.name
+    if facts is None:
+        return role
+    if RERANKER_NAME.search(name) and not inside.has(node, _SEARCHES):
+        certain = bool(CERTAIN_RERANKER_NAME.search(name))
+        bare = not inside.has(node, _CALLS)
+        if facts.documents.usable or (certain and bare):
+            return Role.RERANKER
+    if JOINER_NAME.search(name) and _joins(node, inside):
+        return Role.RETRIEVER
+    if FILTER_NAME.search(name) and _selects(facts):
+        return Role.RERANKER
+    named = EMBEDDER_NAME.search(name) or PROMPT_NAME.search(name)
+    if named and not inside.has(node, _STAGES):
+        return Role.EMBEDDER if EMBEDDER_NAME.search(name) else Role.PROMPT
+    return role
+
+
+def _joins(node: Node, inside: _Inside) -> bool:
+    """Tell whether a span hands on documents, and no search within it gave them."""
+    documents = node.facts is not None and node.facts.documents.usable
+    return documents and not inside.has(node, _SEARCHES | _CALLS)
+
+
+def _selects(facts: SpanFacts) -> bool:
+    """Tell whether a span hands on a part of the documents that it was given."""
+    given, kept = facts.input_documents.value, facts.documents.value
+    return (
+        given is not None and kept is not None and len(kept) < len(given) and is_part(kept, given)
+    )
+
+
+def _is_search_chain(node: Node, inside: _Inside) -> bool:
+    if node.facts is None or not RETRIEVER_NAME.search(node.span.name):
+        return False
+    if inside.has(node, _SEARCHES | _CALLS):
+        return False
+    if node.facts.documents.usable:
+        return True
+    if chunks_in(node.facts.output_data, bare_strings=True) is not None:
+        return True
+    return node.facts.output.status is FieldStatus.PRESENT and node.facts.output_data is None

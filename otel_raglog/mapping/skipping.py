@@ -1,0 +1,103 @@
+"""Runs and traces of which nothing can be judged to the reason, in a word and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from otel_raglog.conventions.registry import recognise, unread_keys
+from otel_raglog.model import (
+    NOT_CAPTURED,
+    FieldStatus,
+    Run,
+    Span,
+    Stage,
+    StageState,
+    Trace,
+    UnknownReason,
+)
+
+_SHOWN_KEYS = 8
+_QUESTION_REASONS = {
+    FieldStatus.REDACTED: UnknownReason.REDACTED,
+    FieldStatus.EVICTED: UnknownReason.INCOMPLETE,
+    FieldStatus.TRUNCATED: UnknownReason.INCOMPLETE,
+}
+
+
+def explain_skip(run: Run) -> Run:
+    """Return the run with its ``skip_reason`` and a note when it cannot be judged, else as it is.
+
+    Reasons are ``embedding_only``, ``no_stages``, ``no_retrieval`` and ``no_question``.
+    """
+    states = run.stages
+    if not run.generators and not run.retrievers:
+        if run.embedders:
+            note = (
+                "only embedding calls are in this trace; the search and the answer they belong "
+                "to are in other traces or were not captured"
+            )
+            return _skip(run, "embedding_only", note, UnknownReason.SKIPPED)
+        note = "no span of this trace retrieves, reranks or answers"
+        return _skip(run, "no_stages", note, UnknownReason.SKIPPED)
+    if states[Stage.RETRIEVER].absent and not run.retrievers:
+        note = "an LLM was called without any sign of retrieval: this is no RAG run"
+        return _skip(run, "no_retrieval", note, UnknownReason.SKIPPED)
+    if not (run.question.usable and run.question.value):
+        status = run.question.status
+        note = f"the question is not known ({status.value.replace('_', ' ')})"
+        reason = _QUESTION_REASONS.get(status, UnknownReason.NOT_CAPTURED)
+        return _skip(run, "no_question", note, reason)
+    return run
+
+
+def unread_run(trace: Trace, spans: Sequence[Span]) -> Run:
+    """Return the run of a trace none of whose spans speaks a vocabulary that is read.
+
+    The reason is ``unread_convention`` or ``no_genai_spans``.
+    """
+    names = sorted({name for span in spans if (name := recognise(span)) is not None})
+    keys = sorted({key for span in spans for key in unread_keys(span)})
+    if not names:
+        note = "no span of this trace carries attributes of an LLM or retrieval instrumentation"
+        return skipped_run(trace, spans, "no_genai_spans", note)
+    shown = ", ".join(keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
+    prefixes = ", ".join(sorted({f"{key.split('.')[0]}.*" for key in keys}))
+    note = (
+        f"the spans carry {prefixes} attributes ({', '.join(names)}); this version reads "
+        f"OpenInference only; keys seen: {shown}"
+    )
+    return skipped_run(trace, spans, "unread_convention", note)
+
+
+def skipped_run(trace: Trace, spans: Sequence[Span], reason: str, note: str) -> Run:
+    """Return a run without steps, for a trace that cannot be mapped."""
+    tops = sorted(
+        spans or trace.spans,
+        key=lambda span: (bool(span.parent_id), span.start_unix_nano, span.span_id),
+    )
+    service = tops[0].resource.get("service.name") if tops else None
+    state = StageState(0, reason=UnknownReason.SKIPPED, why=note)
+    return Run(
+        run_id=trace.trace_id.hex(),
+        trace_id=trace.trace_id,
+        top_span_id=tops[0].span_id if tops else b"",
+        service=str(service) if service else "unknown",
+        question=NOT_CAPTURED,
+        answer=NOT_CAPTURED,
+        stages=dict.fromkeys(Stage, state),
+        completion=trace.completion,
+        span_ids=tuple(sorted({span.span_id for span in tops})),
+        skip_reason=reason,
+        notes=(note,),
+    )
+
+
+def _skip(run: Run, word: str, note: str, reason: UnknownReason) -> Run:
+    stages = {
+        stage: state
+        if state.absent or state.reason is not None
+        else replace(state, reason=reason, why=note)
+        for stage, state in run.stages.items()
+    }
+    return replace(run, skip_reason=word, notes=(*run.notes, note), stages=stages)

@@ -1,0 +1,101 @@
+"""Texts to whether they say the same, and LLM outputs to the pieces that a program takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+
+from otel_raglog.conventions.json_text import parse_json, strings_in
+
+CLOSE = 0.9
+"""Similarity from which two texts are the same but for details (``difflib`` ratio)."""
+
+MAX_COMPARED_CHARS = 2_000
+"""Longer texts are compared for equality and containment alone: ``difflib`` is quadratic."""
+
+_SPACE = re.compile(r"\s+")
+_EDGES = " \t\r\n\"'`\u201c\u201d\u201e\u2019.,;:!?*-"
+_BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\(?\d{1,2}[.):]|q\d{1,2}[.):])\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^\s*(?:\w+[ -])?(?:standalone |search |rewritten |rephrased |new )?"
+    r"(?:quer(?:y|ies)|question|search terms?|keywords)\s*:\s*",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"```(?:\w+)?\s*(.*?)```", re.DOTALL)
+_SECTION = re.compile(r"\[\[ ## (\w+) ## \]\]\s*(.*?)(?=\[\[ ## |\Z)", re.DOTALL)
+
+
+def squeezed(text: str) -> str:
+    """Return a text with each run of white space as one blank."""
+    return _SPACE.sub(" ", text).strip()
+
+
+def normal(text: str) -> str:
+    """Return a text without case, white space and edge punctuation, for comparison."""
+    return _SPACE.sub(" ", text).strip(_EDGES).casefold()
+
+
+def same_text(first: str, second: str) -> bool:
+    """Tell whether two texts are equal but for case, white space and details."""
+    one, two = normal(first), normal(second)
+    if one == two:
+        return True
+    if not one or not two or max(len(one), len(two)) > MAX_COMPARED_CHARS:
+        return False
+    shorter, longer = sorted((len(one), len(two)))
+    if 2 * shorter < CLOSE * (shorter + longer):
+        return False
+    matcher = SequenceMatcher(None, one, two, autojunk=False)
+    return matcher.quick_ratio() >= CLOSE and matcher.ratio() >= CLOSE
+
+
+def holds(outer: str, inner: str) -> bool:
+    """Tell whether ``outer`` contains ``inner``, but for case and white space."""
+    needle = normal(inner)
+    return bool(needle) and needle in _SPACE.sub(" ", outer).casefold()
+
+
+def sections(text: str) -> dict[str, str]:
+    """Return the fields of a text in DSPy's chat form (``[[ ## answer ## ]]``)."""
+    return {name: body.strip() for name, body in _SECTION.findall(text)}
+
+
+def pieces_of(text: str, data: object | None = None) -> tuple[str, ...]:
+    """Return what a program may take from an LLM's output, without repeats, in order.
+
+    The whole text; its lines without bullets, numbers and labels; the strings of JSON in it
+    (fenced, or in ``data``); the fields of DSPy's chat form.
+    """
+    return tuple(dict.fromkeys(piece for piece in _pieces(text, data) if piece))
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """Return the non-empty lines without bullets, numbers and labels."""
+    return tuple(line for raw in text.splitlines() if (line := _clean(raw)))
+
+
+def is_close_to_any(text: str, others: Iterable[str]) -> bool:
+    """Tell whether a text says the same as one of ``others``."""
+    return any(same_text(text, other) for other in others)
+
+
+def _pieces(text: str, data: object | None) -> Iterator[str]:
+    yield text.strip()
+    yield from lines_of(text)
+    for fenced in _FENCE.findall(text):
+        yield from strings_in(parse_json(fenced))
+    start = text.find("{")
+    parsed = parse_json(text) or (parse_json(text[start:]) if start > 0 else None)
+    if parsed is not None:
+        yield from (string.strip() for string in strings_in(parsed))
+    if data is not None:
+        for string in strings_in(data):
+            yield string.strip()
+            if "\n" in string:
+                yield from lines_of(string)
+    yield from sections(text).values()
+
+
+def _clean(line: str) -> str:
+    return _LABEL.sub("", _BULLET.sub("", line)).strip(" \t\"'`")

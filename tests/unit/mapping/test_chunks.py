@@ -1,0 +1,58 @@
+"""What lists of chunks share."""
+
+from otel_raglog.mapping.chunks import (
+    completed,
+    is_extract,
+    is_part,
+    is_same,
+    is_shortened,
+    keys_of,
+    known_by_id,
+    known_by_text,
+    places,
+    positions,
+    union,
+)
+from otel_raglog.model import Chunk, Field, FieldStatus, present
+
+A, B, C = Chunk("a text", "1"), Chunk("b text", "2"), Chunk("c text")
+
+
+def test_identity():
+    """A chunk is known by its id and by its text, white space aside."""
+    assert keys_of(A) == (("id", "1"), ("text", "a text"))
+    assert positions([A, B])[("id", "2")] == 1
+    assert places([Chunk("a  text"), Chunk("", "2"), Chunk("x")], [A, B]) == (0, 1, None)
+
+
+def test_relations():
+    """Same means the same order; part means nothing else; extract means cut out of."""
+    assert is_same([A, B], [Chunk("a text"), Chunk("", "2")])
+    assert not is_same([B, A], [A, B])
+    assert is_part([B], [A, B])
+    assert not is_part([C], [A, B])
+    assert is_extract([Chunk("a")], [A])
+    assert not is_extract([Chunk("z")], [A])
+    assert not is_extract([], [A])
+    assert is_shortened([Chunk("text", "1")], [A])
+    assert not is_shortened([Chunk("a text and more", "1")], [A])
+
+
+def test_union():
+    """Each chunk once, in order of first appearance; chunks without identity are kept."""
+    assert union([[A, B], [Chunk("a text"), C], [Chunk("")]]) == (A, B, C, Chunk(""))
+
+
+def test_completed():
+    """Texts are found by id, ids by text; hidden texts stay hidden."""
+    by_id, by_text = known_by_id([[A, B]]), known_by_text([[A, B]])
+    bare = Chunk("", "1", 0.5, text_status=FieldStatus.NOT_CAPTURED)
+    hidden = Chunk("", "2", text_status=FieldStatus.REDACTED)
+    found = completed(present((bare, hidden, Chunk("b text"))), by_id, by_text).value
+    assert [(c.id, c.text, c.score) for c in found] == [
+        ("1", "a text", 0.5),
+        ("2", "", None),
+        ("2", "b text", None),
+    ]
+    empty = Field((), FieldStatus.EMPTY)
+    assert completed(empty, by_id, by_text) is empty

@@ -1,0 +1,44 @@
+"""From where question and history are taken, in which order."""
+
+from span_trees import llm, oi, retriever
+
+from otel_raglog.mapping.collapse import llm_calls
+from otel_raglog.mapping.conversation import find_history, find_question, turn_of
+from otel_raglog.mapping.retrieving import find_search
+from otel_raglog.model import FieldStatus, Message, present
+
+Q = "When does it leave?"
+
+
+def question(view, spoken=None):
+    calls = llm_calls(view)
+    return find_question(
+        view, spoken, calls[-1] if calls else None, find_search(view).retrievals, ()
+    )
+
+
+def test_order_of_sources(view_of):
+    """The topmost input, then the prompt, then inner inputs, then the search text."""
+    view = view_of(oi("CHAIN", "app", llm("m", f"Question: {Q}", "a"), given="top"))
+    assert question(view, view.facts(0)).value == "top"
+    assert question(view).value == Q
+    view = view_of(oi("CHAIN", "app", retriever("r", "search", "x"), given="inner"))
+    assert question(view).value == "inner"
+    assert question(view_of(retriever("r", "search", "x"))).value == "search"
+
+
+def test_hidden_question_is_not_guessed(view_of):
+    """A hidden question stays hidden when the prompt is hidden too."""
+    view = view_of(oi("CHAIN", "app", retriever("r", "search", "x"), given="__REDACTED__"))
+    assert question(view, view.facts(0)).status is FieldStatus.REDACTED
+
+
+def test_history_and_turn(view_of):
+    """The talk before the last user message is history; its user messages count turns."""
+    view = view_of(
+        llm("m", [("system", "s"), ("user", "q0"), ("assistant", "a0"), ("user", Q)], "a")
+    )
+    history = find_history(None, llm_calls(view)[0], (), (), present(Q))
+    assert history.value == (Message("user", "q0"), Message("assistant", "a0"))
+    assert turn_of(history) == 2
+    assert turn_of(find_history(None, None, (), (), present(Q))) is None

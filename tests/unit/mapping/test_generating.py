@@ -1,0 +1,73 @@
+"""Which LLM call answers."""
+
+from span_trees import llm, oi, retriever
+
+from otel_raglog.mapping.collapse import llm_calls
+from otel_raglog.mapping.generating import find_generator, generate_step, total_tokens
+from otel_raglog.model import NOT_CAPTURED, present
+
+
+def generator(view, answer=None, after=0):
+    said = NOT_CAPTURED if answer is None else present(answer)
+    call = find_generator(view, llm_calls(view), said, after)
+    return call and generate_step(view, call, said)
+
+
+def test_the_output_that_is_the_answer(view_of):
+    """The call whose output is the answer wins over later ones."""
+    view = view_of(
+        llm("rewrite", "q", "x"), llm("answer", "q", "It is so."), llm("title", "t", "A title")
+    )
+    assert generator(view, "It is so.").origin.name == "answer"
+    assert generator(view).origin.name == "title"
+
+
+def test_equal_outputs(view_of):
+    """Of several calls with the answer's text the last one counts."""
+    view = view_of(llm("one", "q", "same"), llm("two", "q", "same"))
+    assert generator(view, "same").origin.name == "two"
+
+
+def test_a_part_of_the_answer(view_of):
+    """A small part of the answer is no answer, the main part is."""
+    view = view_of(
+        llm("grade", "q", "yes"),
+        llm("answer", "q", "yes, the ferry leaves at 22:15"),
+        llm("grade", "q", "yes"),
+    )
+    assert generator(view, "yes, the ferry leaves at 22:15 [1]").origin.name == "answer"
+
+
+def test_calls_before_the_search(view_of):
+    """Without an answer to compare with, a call before the last search is no generator."""
+    view = view_of(llm("rewrite", "q", "x"), retriever("r", "x", "c"))
+    end = max(node.span.end_unix_nano for node in view.tree.nodes)
+    assert generator(view, after=end) is None
+
+
+def test_tool_calls_are_no_answer(view_of):
+    """A call without text does not answer."""
+    assert generator(view_of(llm("m", "q", ""))) is None
+
+
+def test_a_chain_that_generates(view_of):
+    """A leaf named as a generator answers when no LLM does."""
+    view = view_of(
+        oi(
+            "CHAIN",
+            "app",
+            oi("CHAIN", "MyGenerator.run", given={"prompt": "p"}, said={"replies": ["a"]}),
+        )
+    )
+    step = generator(view, "a")
+    assert (step.answer.value, step.messages.value[0].content) == ("a", "p")
+
+
+def test_tokens(view_of):
+    """Tokens are summed over calls; nothing recorded stays nothing."""
+    view = view_of(
+        llm("a", "q", "x", attributes={"llm.token_count.prompt": 3}),
+        llm("b", "q", "x", attributes={"llm.token_count.prompt": 4}),
+    )
+    tokens = total_tokens(llm_calls(view))
+    assert (tokens.prompt, tokens.completion) == (7, None)

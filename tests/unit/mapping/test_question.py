@@ -1,0 +1,144 @@
+"""Where question, answer and history are found."""
+
+import pytest
+from span_trees import oi, spans_of
+
+from otel_raglog.conventions.registry import read_span
+from otel_raglog.mapping.question import (
+    answer_in,
+    asks_several,
+    before_question,
+    history_in,
+    question_in,
+    question_in_prompt,
+    readable,
+    spoken_answer,
+    spoken_question,
+    turns_in_text,
+)
+from otel_raglog.model import FieldStatus, Message, present
+
+Q = "When does it leave?"
+USER = {"role": "user", "content": Q}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"question": Q, "chat_history": []},
+        {"input": {"question": Q}},
+        {"query_bundle": {"query_str": Q}},
+        {"str_or_query_bundle": Q},
+        {"messages": [{"role": "system", "content": "s"}, USER]},
+        {"messages": [["user", Q]]},
+        {"messages": [{"type": "human", "content": [{"type": "text", "text": Q}]}]},
+        {"messages": [{"id": ["HumanMessage"], "kwargs": {"content": Q, "type": "human"}}]},
+        {"data": {"text_embedder": {"text": Q}, "prompt_builder": {"question": Q}}},
+        {"retriever": {"query": Q}, "prompt_builder": {"question": Q}},
+        {"args": [Q], "kwargs": {}},
+        {"topic": Q},
+        {"anything": Q},
+        [USER],
+        [Q],
+    ],
+)
+def test_question(data):
+    """The question is found in the inputs of all frameworks."""
+    assert question_in(data) == Q
+
+
+@pytest.mark.parametrize("data", [{}, [], {"a": "x", "b": "y"}, {"n": 1}, None])
+def test_no_question(data):
+    """Where nothing names a question there is none."""
+    assert question_in(data) is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"question": Q, "context": "c", "answer": "a"},
+        {"messages": [USER, {"role": "assistant", "content": "a"}]},
+        {"messages": [USER, {"type": "ai", "content": "a"}]},
+        {"llm": {"replies": ["a"], "meta": [{}]}},
+        {"response": "a", "source_nodes": []},
+        {"choices": [{"message": {"role": "assistant", "content": "a"}}]},
+        {"type": "ai", "data": {"content": "a"}},
+        {"output": {"text": "a"}},
+        {"answers": ["GeneratedAnswer(data='a', query='q')"]},
+        {"reasoning": "r", "answer": "a"},
+    ],
+)
+def test_answer(data):
+    """The answer is found in the outputs of all frameworks."""
+    assert answer_in(data) == "a"
+
+
+def test_history():
+    """History is the talk before the question, from the input or from messages."""
+    talk = [{"type": "human", "content": "q0"}, {"type": "ai", "content": "a0"}]
+    expected = (Message("user", "q0"), Message("assistant", "a0"))
+    assert history_in({"input": Q, "chat_history": talk}, Q) == expected
+    assert history_in({"kwargs": {"messages": [*talk, USER]}}, Q) == expected
+    assert (
+        before_question([Message("user", Q), Message("assistant", "x"), Message("tool", "y")], Q)
+        == ()
+    )
+    assert history_in("x", Q) == ()
+
+
+def test_turns_in_a_prompt():
+    """Turns that are written out in a condensing prompt are read."""
+    text = "Rewrite.\n\n<Chat History>\nuser: q0\nassistant: a0\nmore\n\n<Follow Up Message>\nx"
+    assert turns_in_text(text) == (Message("user", "q0"), Message("assistant", "a0\nmore"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Context:\nx\n\nQuestion: {Q}\nAnswer:",
+        f"Context information is below.\n---\nx\n---\nanswer the query.\nQuery: {Q}\nAnswer: ",
+        f"<context>x</context>\n<question>{Q}</question>",
+        f"[[ ## context ## ]]\nx\n\n[[ ## question ## ]]\n{Q}\n\n[[ ## answer ## ]]",
+        f"Use this:\nsome context\n\n{Q}",
+        Q,
+    ],
+)
+def test_question_in_prompt(text):
+    """The question is told from context and instructions."""
+    messages = [Message("system", "s"), Message("user", text)]
+    assert question_in_prompt(messages, [Q], {}) == Q
+
+
+def test_question_in_prompt_by_variable():
+    """A template variable names the question, if the prompt holds it."""
+    messages = [Message("user", f"Tell me: {Q} Use: x")]
+    assert question_in_prompt(messages, [], {"query_str": Q}) == Q
+    assert question_in_prompt([], [], {"query_str": Q}) is None
+
+
+def test_several_questions():
+    """A list of questions as input is no single question."""
+
+    def facts(given):
+        (span,) = spans_of(oi("CHAIN", "x", given=given))
+        return read_span(span)
+
+    assert asks_several(facts(["a?", "b?"]), 2)
+    assert asks_several(facts([{"question": "a?"}, {"question": "b?"}]), 2)
+    assert asks_several(facts({"questions": ["a?", "b?"]}), 2)
+    assert not asks_several(facts([USER, {"role": "assistant", "content": "x"}]), 2)
+    assert not asks_several(facts({"question": "a?"}), 2)
+
+
+def test_spoken():
+    """A span's question and answer carry the reason where they are missing."""
+
+    def facts(**kw):
+        (span,) = spans_of(oi("CHAIN", "x", **kw))
+        return read_span(span)
+
+    assert spoken_question(facts(given="{'query': 'x'}")).value == "x"
+    assert spoken_question(facts(given="__REDACTED__")).status is FieldStatus.REDACTED
+    assert spoken_answer(facts(said={"answer": "a"})).value == "a"
+    assert spoken_answer(facts(said="<async_generator object at 0x7f00>")).value is None
+    assert readable(present("a < b")).value == "a < b"

@@ -1,0 +1,45 @@
+"""Which word and sentence explain that nothing is judged."""
+
+from dataclasses import replace
+
+from span_trees import span, spans_of
+
+from otel_raglog.mapping.record import run_from_record
+from otel_raglog.mapping.skipping import explain_skip, skipped_run, unread_run
+from otel_raglog.model import Completion, FieldStatus, Stage, Trace, UnknownReason, missing
+
+
+def trace(*nodes):
+    spans = spans_of(*nodes)
+    return Trace(b"t" * 16, spans, Completion.ORPHAN_QUIET)
+
+
+def test_unread_run():
+    """The run has the trace's top span, service and completion, and every stage's state."""
+    found = trace(span("root", span("chat", attributes={"gen_ai.system": "x"})))
+    run = unread_run(found, found.spans)
+    assert (run.skip_reason, run.service, run.completion) == (
+        "unread_convention",
+        "shop-bot",
+        "orphan_quiet",
+    )
+    assert run.top_span_id == found.spans[0].span_id
+    assert {state.reason for state in run.stages.values()} == {UnknownReason.SKIPPED}
+
+
+def test_skipped_run_without_spans():
+    """Even a trace without spans has a run."""
+    run = skipped_run(Trace(b"t" * 16, (), Completion.FILE_END), (), "no_spans", "none")
+    assert (run.run_id, run.top_span_id, run.notes) == ("74" * 16, b"", ("none",))
+
+
+def test_a_hidden_question():
+    """Stages that need the question take over why it is missing; absent ones stay absent."""
+    good = run_from_record(
+        {"id": "r", "question": "q?", "retrieved": [{"text": "x"}], "prompt": "p", "answer": "a"}
+    )
+    assert explain_skip(good) is good
+    run = explain_skip(replace(good, question=missing(FieldStatus.REDACTED)))
+    assert run.skip_reason == "no_question"
+    assert run.stages[Stage.RETRIEVER].reason is UnknownReason.REDACTED
+    assert run.stages[Stage.RERANKER].absent

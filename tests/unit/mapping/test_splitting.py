@@ -1,0 +1,81 @@
+"""How a trace is split into runs."""
+
+from span_trees import embedding, llm, oi, retriever, span, spans_of
+
+from otel_raglog.conventions.registry import read_span
+from otel_raglog.mapping.splitting import split
+from otel_raglog.mapping.tree import NONE, build_tree
+
+
+def parts_of(*roots):
+    spans = spans_of(*roots)
+    tree = build_tree(spans, {s.span_id: f for s in spans if (f := read_span(s))})
+    return [
+        (
+            tree.nodes[part.top].span.name,
+            None if part.spoken == NONE else tree.nodes[part.spoken].span.name,
+            len(part.indices),
+        )
+        for part in split(tree)
+    ]
+
+
+def pipeline(name="chain", question="q?", **options):
+    return oi(
+        "CHAIN",
+        name,
+        retriever("r", question, "x"),
+        llm("m", question, "a"),
+        given=question,
+        said="a",
+        **options,
+    )
+
+
+def test_one_run():
+    """The topmost span stands for the run, the topmost one with input for its question."""
+    assert parts_of(span("POST", span("handler", pipeline()))) == [("POST", "chain", 5)]
+
+
+def test_siblings():
+    """Pipelines beside one another are runs; what stands between them goes with the next one."""
+    parts = parts_of(span("POST", pipeline("one"), embedding("e", "q"), pipeline("two")))
+    assert parts == [("one", "one", 3), ("two", "two", 4)]
+
+
+def test_nested_pipelines_are_one_run():
+    """A span with input of its own is one run with all within."""
+    agent = oi("AGENT", "agent", pipeline("one"), pipeline("two"), given="q?", said="a")
+    assert parts_of(agent) == [("agent", "agent", 7)]
+
+
+def test_an_agent_that_once_needs_no_search():
+    """A sibling of the same name that answers without a search is a run as well."""
+    chat = oi("AGENT", "agent", llm("m", "hi", "hello"), given="hi", said="hello")
+    parts = parts_of(span("session", pipeline("agent"), chat))
+    assert [part[0] for part in parts] == ["agent", "agent"]
+
+
+def test_parts_of_one_pipeline_are_no_runs():
+    """Nodes of a graph whose root is lost do not each search and answer: one run."""
+    nodes = [
+        oi("CHAIN", "rewrite", llm("m", "q", "x"), given="q", said="x"),
+        oi("CHAIN", "retrieve", retriever("r", "x", "c"), given="x", said="c"),
+        oi("CHAIN", "generate", llm("m", "c", "a"), given="c", said="a"),
+    ]
+    assert parts_of(*nodes) == [("rewrite", None, 6)]
+
+
+def test_turns_below_a_plain_span():
+    """Calls that continue one another's conversation are split into turns."""
+    talk = [("user", "q1"), ("assistant", "a1"), ("user", "q2")]
+    parts = parts_of(
+        span(
+            "session",
+            embedding("e1", "q1"),
+            llm("m1", "q1", "a1"),
+            embedding("e2", "q2"),
+            llm("m2", talk, "a2"),
+        )
+    )
+    assert [(top, size) for top, _, size in parts] == [("e1", 2), ("e2", 2)]
