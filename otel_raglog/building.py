@@ -17,9 +17,7 @@ from otel_raglog.receive.markers import Markers
 _MOST_THREADS = 4
 
 
-def build_analyser(
-    options: Analysis, *, quote_text: bool, failures: FailureObserver
-) -> Analyser:
+def build_analyser(options: Analysis, *, quote_text: bool, failures: FailureObserver) -> Analyser:
     """Return the local detector. Raises :class:`ConfigError` when the model file is damaged."""
     threads = options.encoder_threads or min(_MOST_THREADS, os.cpu_count() or 1)
     encoder = MiniLmEncoder(workers=threads, max_cached_vectors=options.encoder_cache_vectors)

@@ -18,7 +18,7 @@ else
     [ -n "$python" ] || { echo "setup: no Python 3.11, 3.12 or 3.13 with venv was found on PATH" >&2; exit 2; }
 fi
 
-if [ ! -x .venv/bin/python ] || ! fits .venv/bin/python; then
+if [ ! -x .venv/bin/python ] || ! fits .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     rm -rf .venv
     "$python" -m venv .venv
 fi

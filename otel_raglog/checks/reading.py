@@ -165,7 +165,7 @@ def context_of(run: Run) -> Context | None:
 
     Selected chunks of which at least half is in the prompt are pieces as they are; when none
     is, the context part of the prompt is one piece (without the question; none when hardly a
-    sentence is left). Without a prompt the selected chunks are
+    sentence is left although chunks were selected). Without a prompt the selected chunks are
     taken to have been passed. ``None`` when neither was recorded.
     """
     prompt = prompt_of(run)
@@ -189,7 +189,10 @@ def context_of(run: Run) -> Context | None:
     if context is None and run.assemblies and run.assemblies[-1].context.usable:
         return Context((), prompt)
     rest = _without(context or prompt, question_of(run))
-    return Context((rest,) if len(content_words(rest)) >= _FEWEST_CONTEXT_WORDS else (), prompt)
+    # Beside a known selection, of which nothing is in the prompt, a short rest is instruction.
+    # Where nobody recorded what was selected, even a short one may be the context.
+    fewest = 1 if selected is None else _FEWEST_CONTEXT_WORDS
+    return Context((rest,) if len(content_words(rest)) >= fewest else (), prompt)
 
 
 def _without(text: str, question: str | None) -> str:

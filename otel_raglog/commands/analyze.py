@@ -75,7 +75,9 @@ def analyze(
     read is still printed).
     """
     reading = read_files(files)
-    analyser = build_analyser(Analysis(encoder_threads=encoder_threads), quote_text=quote_text, failures=LoggingFailures())
+    analyser = build_analyser(
+        Analysis(encoder_threads=encoder_threads), quote_text=quote_text, failures=LoggingFailures()
+    )
     reports = [*_with_progress(judge_all(reading, analyser), _work_items(reading))]
     _print(reports, output_format, content=content)
     report_problems(reading.problems)

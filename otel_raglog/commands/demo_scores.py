@@ -191,7 +191,8 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console, *, explanation
     if not explanations:
         return
     for outcome in outcomes:
-        console.print(Text(f"\n{outcome.pipeline}: {outcome.question}", style="bold"))
+        title = Text(f"\n{outcome.pipeline}: {outcome.question}", style="bold")
+        console.print(title, soft_wrap=True)
         for stage in outcome.stages.values():
             if stage.verdict is not None:
                 mark = {Hit.FALSE_ALARM: "  [false alarm]", Hit.MISS: "  [missed]"}.get(
@@ -263,7 +264,8 @@ def print_scores(outcomes: Sequence[Outcome], console: Console) -> None:
     alarms = sum(outcome.verdict is RunVerdict.FAULTY for outcome in clean)
     console.print(
         f"runs: {len(outcomes)}; {found} of {len(planted)} faulty runs were flagged, "
-        f"{alarms} of {len(clean)} clean runs were flagged in vain"
+        f"{alarms} of {len(clean)} clean runs were flagged in vain",
+        soft_wrap=True,
     )
 
 

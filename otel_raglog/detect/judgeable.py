@@ -34,17 +34,17 @@ _REASON_OF_STATUS = {
 def verdict_without_judging(run: Run, stage: Stage) -> Verdict | None:
     """Return ``absent`` or ``unknown`` with its reason, or ``None`` for a stage to be judged.
 
-    A run that the mapping skipped is ``skipped`` in every stage that is not absent. A stage
-    whose state names a reason keeps it. A stage whose steps all failed is an ``error``; one
+    A stage whose state names a reason keeps it. A run that the mapping skipped is ``skipped`` in
+    every other stage that is not absent. A stage whose steps all failed is an ``error``; one
     whose needed fields are redacted, lost or were never recorded is unknown for that reason.
     """
     state = run.stages.get(stage) or _state_of_steps(run, stage)
     if state.absent:
         return Verdict(stage, StageVerdict.ABSENT, explanation=state.why)
-    if run.skip_reason is not None:
-        return _unknown(stage, UnknownReason.SKIPPED, f"the run was skipped: {run.skip_reason}")
     if state.reason is not None:
         return _unknown(stage, state.reason, state.why)
+    if run.skip_reason is not None:
+        return _unknown(stage, UnknownReason.SKIPPED, f"the run was skipped: {run.skip_reason}")
     return _steps_without_judging(run, stage, state)
 
 

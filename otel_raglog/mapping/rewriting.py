@@ -14,7 +14,6 @@ from otel_raglog.mapping.texts import (
     lines_of,
     normal,
     pieces_of,
-    same_text,
     squeezed,
 )
 from otel_raglog.model import (
@@ -189,9 +188,15 @@ def _may_be_query(call: Call) -> bool:
 
 
 def _without_doubles(pieces: Sequence[str]) -> list[str]:
-    """Drop pieces that say the same, and a whole text whose lines match one by one."""
+    """Drop repeated pieces, and a whole text whose lines match one by one.
+
+    Queries that differ in a detail (the fares of 2024, the fares of 2023) are both kept.
+    """
     kept: list[str] = []
+    seen: set[str] = set()
     for piece in sorted(pieces, key=lambda p: (p.count("\n"), pieces.index(p))):
-        if not any(normal(piece) == normal(other) or same_text(piece, other) for other in kept):
+        lines = {normal(line) for line in lines_of(piece)} or {normal(piece)}
+        if not lines <= seen:
             kept.append(piece)
+        seen |= lines | {normal(piece)}
     return kept

@@ -9,7 +9,7 @@ from otel_raglog.analysis import Analyser
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.clock import ManualClock
 from otel_raglog.detect.rules1 import Rules1
-from otel_raglog.model import Completion, HeldTrace, Stage, StageVerdict, Tier
+from otel_raglog.model import Completion, HeldTrace, Stage, StageVerdict, Tier, UnknownReason
 
 
 def analyser():
@@ -26,15 +26,25 @@ def held(spans, completion=Completion.ROOT_QUIET):
 def test_a_trace_becomes_one_report_per_run():
     """With every stage, the detector's version and how the trace was released."""
     subject = analyser()
-    trace = subject.decode(held(rag_trace(random.Random(1), 0), Completion.MAX_WAIT))
+    trace = subject.decode(held(rag_trace(random.Random(1), 0)))
     (report,) = subject.reports(trace)
     assert len(trace.spans) == RAG_SPANS
     assert set(report.verdicts) == set(Stage)
     assert report.verdicts[Stage.RETRIEVER].verdict is StageVerdict.OK
     assert report.verdicts[Stage.REWRITER].verdict is StageVerdict.ABSENT
     assert (report.detector_version, report.tier) == ("rules-1", Tier.LOCAL)
+    assert report.complete
+
+
+def test_a_partial_trace_says_so_and_claims_no_stage_absent():
+    """A stage that was not seen may still have been there."""
+    subject = analyser()
+    trace = subject.decode(held(rag_trace(random.Random(1), 0), Completion.MAX_WAIT))
+    (report,) = subject.reports(trace)
     assert report.run.completion is Completion.MAX_WAIT
     assert not report.complete
+    rewriter = report.verdicts[Stage.REWRITER]
+    assert (rewriter.verdict, rewriter.reason) == (StageVerdict.UNKNOWN, UnknownReason.INCOMPLETE)
 
 
 def test_an_unreadable_span_costs_itself_alone():

@@ -15,14 +15,16 @@ from otel_raglog.checks.reading import (
     rewrites_of,
     text_of,
 )
-from otel_raglog.checks.text.lexicon import NEGATIONS, QUALIFIERS
+from otel_raglog.checks.text.lexicon import NEGATIONS, QUALIFIERS, RELATIVE_TIMES
 from otel_raglog.checks.text.names import names
-from otel_raglog.checks.text.numbers import Number, NumberIndex, numbers
+from otel_raglog.checks.text.numbers import Number, NumberIndex, NumberKind, numbers
 from otel_raglog.checks.text.questions import answer_kind, kinds_differ
 from otel_raglog.checks.text.words import WordIndex, content_words, words
 from otel_raglog.model import Measurement, RewriteKind, RewriteStep, Run, Stage
 
 _NOTABLE_SHARE = 0.4
+_NEAR = 3
+"""Years by which a relative time (the year before, two years later) is read to differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,21 @@ def _sources(run: Run, question: str, index: int) -> tuple[str, ...]:
 
 def _numbers(pair: _Pair, index: int) -> Iterator[Measurement]:
     known = NumberIndex(pair.sources)
-    added = _distinct(n for text in pair.rewrites for n in numbers(text) if not known.holds(n))
+    resolved = _resolved_years(pair)
+    added = _distinct(
+        n
+        for text in pair.rewrites
+        for n in numbers(text)
+        if not known.holds(n) and n.value not in resolved
+    )
     kept = NumberIndex(pair.all_rewrites)
-    dropped = _distinct(n for n in numbers(pair.question) if not kept.holds(n))
+    distances = {
+        abs(year - told) for year in _years(pair.rewrites) for told in _years(pair.sources)
+    }
+    spans = distances if _is_relative(pair) else set()
+    dropped = _distinct(
+        n for n in numbers(pair.question) if not kept.holds(n) and n.value not in spans
+    )
     yield measured(
         "rewriter.numbers_added",
         len(added),
@@ -147,6 +161,23 @@ def _numbers(pair: _Pair, index: int) -> Iterator[Measurement]:
         else "",
         step=index,
     )
+
+
+def _resolved_years(pair: _Pair) -> set[float]:
+    """Return the years that resolve "the summer before" against a year of the conversation."""
+    if not _is_relative(pair):
+        return set()
+    told = _years(pair.sources)
+    near = {year for year in _years(pair.rewrites) for other in told if abs(year - other) <= _NEAR}
+    return near - told
+
+
+def _is_relative(pair: _Pair) -> bool:
+    return pair.kind is RewriteKind.CONDENSE and bool(RELATIVE_TIMES & set(words(pair.question)))
+
+
+def _years(texts: Iterable[str]) -> set[float]:
+    return {n.value for text in texts for n in numbers(text) if n.kind is NumberKind.YEAR}
 
 
 def _names(pair: _Pair, index: int) -> Iterator[Measurement]:

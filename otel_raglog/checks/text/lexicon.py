@@ -52,6 +52,13 @@ NEGATIONS = frozenset(
     """)
 )
 
+RELATIVE_TIMES = frozenset(
+    _listed("""
+    ago before after earlier later previous prior last next following then since past
+    """)
+)
+"""Words that place a time against another one: a follow-up question's "the year before"."""
+
 QUALIFIERS = frozenset(
     _listed("""
     first last latest earliest newest oldest youngest current currently former previous

@@ -366,6 +366,28 @@ def test_langchain_multi_query():
     assert [chunk.id for chunk in run.assemblies[0].selected.value] == ["1", "2"]
 
 
+def test_queries_that_differ_in_a_detail_are_all_kept():
+    """Two years of the same fares are two queries, not one said twice."""
+    queries = ["night ferry fares of 2024", "night ferry fares of 2023"]
+    question = "What did the night ferry cost in 2024, and what in 2023?"
+    run = only(
+        langchain(
+            oi(
+                "CHAIN",
+                "split",
+                llm("ChatOpenAI", f"Split into search queries: {question}", "\n".join(queries)),
+                given=question,
+            ),
+            langchain_retriever("VectorStoreRetriever", queries[0], ("1", FERRY)),
+            langchain_retriever("VectorStoreRetriever", queries[1], ("2", DOGS)),
+            question=question,
+            chunks=(FERRY, DOGS),
+        )
+    )
+    assert run.rewriters[0].kind is RewriteKind.MULTI_QUERY
+    assert run.rewriters[0].rewrites.value == tuple(queries)
+
+
 def test_langchain_ensemble_of_words_and_vectors():
     """A fusion may cut: it is still a fusion, and one lexical part does not make the embedder absent."""
     outer = langchain_retriever(

@@ -90,3 +90,24 @@ def test_a_hypothetical_passage_is_exempt() -> None:
 def test_a_rewriter_that_returns_nothing_is_measured() -> None:
     """Everything is lost then."""
     assert found(make_run(rewrites=[" "]))["empty"].value == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "rewrite", "added", "dropped"),
+    [
+        ("And the summer before?", "How many trips were there in summer 2024?", 0, 0),
+        ("And two years earlier?", "How many trips were there in summer 2023?", 0, 0),
+        ("And the summer before?", "How many trips were there in summer 2011?", 1, 0),
+        ("And in winter?", "How many trips were there in winter 2024?", 1, 0),
+        ("And two dogs?", "How many dogs were there in summer 2025?", 0, 1),
+    ],
+)
+def test_a_condensed_question_may_resolve_a_relative_time(
+    question: str, rewrite: str, added: int, dropped: int
+) -> None:
+    """Only where the question has one, and near a year that the conversation names."""
+    history = [("user", "How many trips were there in summer 2025?"), ("assistant", "Nine.")]
+    run = make_run(question, rewrites=[rewrite], kind=RewriteKind.CONDENSE, history=history)
+    measurements = found(run)
+    assert measurements["numbers_added"].value == added
+    assert measurements["numbers_dropped"].value == dropped
