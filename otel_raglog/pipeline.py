@@ -13,13 +13,13 @@ import structlog
 
 from otel_raglog.analysis import Analyser
 from otel_raglog.errors import Unavailable
-from otel_raglog.model import HeldTrace, Report, RunVerdict, WireSpan
+from otel_raglog.model import HeldTrace, Report, WireSpan
 from otel_raglog.report.annotations import (
     AnnotationOptions,
     annotate,
     annotate_late,
     append,
-    is_judgeable,
+    may_be_rag,
 )
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics
 
@@ -98,7 +98,7 @@ class Decisions:
 
     def remember(self, trace_id: bytes, reports: Sequence[Report]) -> None:
         """Keep the verdict of a trace: of its runs together where it has several."""
-        judged = [report for report in reports if is_judgeable(report)]
+        judged = [report for report in reports if may_be_rag(report)]
         if not judged:
             return
         with self._lock:
@@ -227,7 +227,7 @@ class Pipeline:
         annotated = _append_once(held.spans, additions)
         self._decisions.remember(held.trace_id, reports)
         for report in reports:
-            if is_judgeable(report) or report.verdict is not RunVerdict.UNKNOWN:
+            if may_be_rag(report):
                 self._metrics.count(report, exemplar=exemplars[report.run.run_id])
             else:
                 self._metrics.skipped.labels(report.skip_reason or "unknown").inc()

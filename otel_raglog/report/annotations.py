@@ -25,6 +25,9 @@ MAX_VALUE_BYTES = 1_900
 """Tempo cuts attribute values at 2,048 bytes."""
 
 _CUT_MARK = "…"
+_NO_RAG = frozenset({"no_spans", "no_genai_spans", "no_stages", "no_retrieval", "evaluation"})
+"""Skip reasons of traces that answer no question from retrieved text."""
+
 _WORST_FIRST = (RunVerdict.FAULTY, RunVerdict.UNKNOWN, RunVerdict.OK)
 EVALUATION_NAME = "gen_ai.evaluation.name"
 _ATTRIBUTES = 9
@@ -50,14 +53,14 @@ def annotate(
     """Return the bytes to append to each span, by span id.
 
     Args:
-        reports: all reports of one trace. One of a trace without any stage marks no span.
+        reports: all reports of one trace. One that is of no RAG run marks no span.
         spans: the decoded spans of the trace, by span id, for end times and existing indices.
         options: what else to write.
         exemplars: run ids that are marked ``raglog.exemplar``.
     """
     additions: dict[bytes, SpanMessage] = {}
     for report in reports:
-        if not is_judgeable(report):
+        if not may_be_rag(report):
             continue
         top = report.run.top_span_id
         if top in spans:
@@ -95,9 +98,12 @@ def annotate_late(reports: Sequence[Report]) -> bytes:
     return message.SerializeToString()
 
 
-def is_judgeable(report: Report) -> bool:
-    """Tell whether ``report`` is of a run at all: a trace without any stage is left untouched."""
-    return any(state.steps for state in report.run.stages.values())
+def may_be_rag(report: Report) -> bool:
+    """Tell whether ``report`` is of a run that may be a RAG run, judged or not.
+
+    Others are left untouched: their spans pass byte for byte.
+    """
+    return report.skip_reason not in _NO_RAG
 
 
 def append(span: WireSpan, addition: bytes) -> WireSpan:

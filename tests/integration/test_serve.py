@@ -7,6 +7,7 @@ import socket
 import httpx2
 import pytest
 from rag_traces import OTHER_SPANS, RAG_SPANS, rag_trace
+from samples import span_message, wire_span
 from services import collect, free_port, running_rotel, running_sink, serving, wait_until
 
 from otel_raglog.receive.span import decode_span
@@ -122,6 +123,21 @@ def test_verdicts_are_on_the_spans(tmp_path):
         "raglog.generator",
         "raglog.retriever",
     ]
+
+
+def test_a_trace_that_is_no_rag_run_passes_byte_for_byte(tmp_path):
+    """Its root is held, since a run's root may bear no mark, and then leaves untouched."""
+    messages = [
+        span_message(b"\x01" * 8, b"", "GET /health", {"http.request.method": "GET"}),
+        span_message(b"\x02" * 8, b"\x01" * 8, "SELECT", {"db.system.name": "postgresql"}),
+    ]
+    spans = [wire_span(message, held=not message.parent_span_id) for message in messages]
+    with running_sink() as sink, serving(tmp_path, {"sink": sink.endpoint}) as served:
+        served.send(spans)
+        received = collect(sink, 2)
+        wait_until(lambda: served.metric("raglog_skipped_total", reason="no_genai_spans") == 1)
+        assert served.metric("raglog_runs_total") == 0
+    assert {span.raw for span in received} == {span.raw for span in spans}
 
 
 def test_a_backend_that_comes_back_gets_everything(tmp_path):

@@ -176,16 +176,25 @@ def test_an_unknown_stage_says_so_on_its_span():
     }
 
 
-def test_a_trace_without_any_stage_stays_as_it_is():
-    """What is no RAG run passes byte for byte."""
-    run = make_run(
-        retrievers=(),
-        assemblies=(),
-        generators=(),
-        stages={stage: StageState(0, absent=True) for stage in Stage},
-        skip_reason="not_rag",
-    )
-    assert annotate([make_report(run=run, skip_reason="not_rag")], SPANS, PLAIN) == {}
+@pytest.mark.parametrize(
+    "reason", ["no_genai_spans", "no_stages", "no_retrieval", "evaluation", "no_spans"]
+)
+def test_what_is_no_rag_run_stays_as_it_is(reason):
+    """A plain chat call, or an HTTP request, passes byte for byte."""
+    report = make_report(run=make_run(skip_reason=reason), skip_reason=reason)
+    assert annotate([report], SPANS, PLAIN) == {}
+
+
+@pytest.mark.parametrize("reason", ["unread_convention", "embedding_only", "no_question"])
+def test_a_rag_run_that_was_not_judged_says_why_on_its_top_span(reason):
+    """Nobody has to guess why there is no verdict."""
+    nothing = dict.fromkeys(Stage, StageState(0, reason=UnknownReason.SKIPPED))
+    run = make_run(retrievers=(), assemblies=(), generators=(), stages=nothing, skip_reason=reason)
+    report = make_report(run=run, skip_reason=reason, verdict=RunVerdict.UNKNOWN)
+    added = annotate([report], SPANS, PLAIN)
+    assert set(added) == {TOP}
+    assert attributes(added[TOP])["raglog.skip_reason"] == reason
+    assert attributes(added[TOP])["raglog.run.verdict"] == "unknown"
 
 
 def test_openinference_evaluations_come_behind_existing_ones():
