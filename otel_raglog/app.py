@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
 
 import structlog
@@ -31,6 +32,7 @@ from otel_raglog_exporters.registry import build_exporter
 from otel_raglog_exporters.sending import Exporter, Sender, SendingConfig
 
 _MIB = 1024 * 1024
+_LAST_SECONDS = 0.5
 _log = structlog.get_logger()
 
 
@@ -146,6 +148,7 @@ class Service:
             ),
         }
         self._add_gauges()
+        self._sending_stopped = threading.Event()
         self._state: str | None = "starting"
 
     def start(self) -> dict[str, str]:
@@ -171,27 +174,38 @@ class Service:
     def stop(self) -> None:
         """Close the doors, judge and deliver what is held, then close everything.
 
-        Takes ``shutdown_grace_seconds`` at most, plus the time of the traces still to be judged.
-        What is not delivered by then is dropped and counted.
+        Takes little more than ``shutdown_grace_seconds``: traces that wait to be judged for longer
+        than half of it pass unjudged. What is not delivered by then is dropped and counted.
         """
         self._state = "stopping"
-        grace = self._config.shutdown_grace_seconds
-        self._grpc.stop(1.0)
-        self._servers["http"].stop(1.0)
-        self._worker.stop(grace)
-        self._pipeline.stop()
-        self._outlet.give_up()
-        deadline = self._clock.monotonic() + grace
+        deadline = self._clock.monotonic() + self._config.shutdown_grace_seconds
+        self._grpc.stop(min(1.0, self._left(deadline)))
+        self._servers["http"].stop(min(1.0, self._left(deadline)))
+        # Judging may use half of what is left: a verdict is worth less than the span it is for.
+        if not self._worker.stop(self._left(deadline) / 2):
+            self._outlet.give_up()
+            self._worker.stop(_LAST_SECONDS)
+        self._pipeline.stop(self._left(deadline) / 2)
+        self._sending_stopped.set()
         for sender in self._senders:
-            sender.stop(max(0.0, deadline - self._clock.monotonic()))
+            sender.stop(self._left(deadline))
+        self._outlet.give_up()
         self._servers["health"].stop(0.5)
         self._servers["metrics"].stop(0.5)
 
     def hurry(self) -> None:
-        """Cut :meth:`stop` on another thread short: what destinations have not taken is dropped."""
+        """Cut :meth:`stop` on another thread short; may be called again while it lasts.
+
+        Nothing more is judged, and what destinations do not take at once is dropped and counted.
+        """
+        self._pipeline.hurry()
         self._outlet.give_up()
-        for sender in self._senders:
-            sender.stop(0.0)
+        if self._sending_stopped.is_set():
+            for sender in self._senders:
+                sender.stop(_LAST_SECONDS)
+
+    def _left(self, deadline: float) -> float:
+        return max(0.0, deadline - self._clock.monotonic())
 
     def undelivered_spans(self) -> int:
         """Return the accepted spans that were dropped, over all destinations."""

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -24,10 +25,11 @@ CONFIG_FILE_VARIABLE = "OTEL_RAGLOG_CONFIG"
 _NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE})
 
 Port = Annotated[int, Field(ge=0, le=65535)]
+_LONGEST_SECONDS = 7 * 24 * 3600
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Listen(_Section):
@@ -62,12 +64,20 @@ class Hold(_Section):
     """How long the spans of a run wait for each other, and how many may wait."""
 
     quiet_seconds: float = Field(
-        5, ge=0, description="Quiet time after which a trace with a root is whole."
+        5,
+        ge=0,
+        le=_LONGEST_SECONDS,
+        description="Quiet time after which a trace with a root is whole.",
     )
     orphan_quiet_seconds: float = Field(
-        15, ge=0, description="Quiet time after which a trace without a root is released."
+        15,
+        ge=0,
+        le=_LONGEST_SECONDS,
+        description="Quiet time after which a trace without a root is released.",
     )
-    max_wait_seconds: float = Field(120, gt=0, description="Longest hold of any span, seconds.")
+    max_wait_seconds: float = Field(
+        120, gt=0, le=_LONGEST_SECONDS, description="Longest hold of any span, seconds."
+    )
     max_spans_per_trace: int = Field(10_000, gt=0, description="Most held spans of one trace.")
     max_open_traces: int = Field(
         20_000, gt=0, description="Most traces held at once; then the oldest leave."
@@ -154,11 +164,17 @@ class Sending(_Section):
     queue_spans: int = Field(100_000, gt=0, description="Most spans queued for one destination.")
     queue_mib: float = Field(256, gt=0, description="Most MiB queued for one destination.")
     batch_spans: int = Field(512, gt=0, description="Most spans in one batch.")
-    batch_seconds: float = Field(0.2, ge=0, description="Longest wait for a batch to fill.")
-    initial_backoff_seconds: float = Field(1, gt=0, description="First wait after a failure.")
-    max_backoff_seconds: float = Field(30, gt=0, description="Longest wait between tries.")
+    batch_seconds: float = Field(
+        0.2, ge=0, le=_LONGEST_SECONDS, description="Longest wait for a batch to fill."
+    )
+    initial_backoff_seconds: float = Field(
+        1, gt=0, le=_LONGEST_SECONDS, description="First wait after a failure."
+    )
+    max_backoff_seconds: float = Field(
+        30, gt=0, le=_LONGEST_SECONDS, description="Longest wait between tries."
+    )
     max_elapsed_seconds: float = Field(
-        0, ge=0, description="Give up a batch after this; 0 never does."
+        0, ge=0, le=_LONGEST_SECONDS, description="Give up a batch after this; 0 never does."
     )
 
 
@@ -177,7 +193,7 @@ class Config(_Section):
     metrics: Metrics = Metrics()
     health: Listen = Field(Listen(port=13133), description="/live and /ready.")
     shutdown_grace_seconds: float = Field(
-        10, ge=0, description="Time to empty the queues at SIGTERM."
+        10, ge=0, le=_LONGEST_SECONDS, description="Time to empty the queues at SIGTERM."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe log lines that are written."
@@ -215,12 +231,24 @@ def load_config(
 
 
 def show_config(config: Config) -> str:
-    """Return ``config`` as YAML, every option with its value. Header values are hidden."""
+    """Return ``config`` as YAML, every option with its value.
+
+    Header values, and user, password and query of endpoints, are hidden.
+    """
     data = config.model_dump()
     for options in data["exporters"].values():
         if isinstance(options.get("headers"), dict):
             options["headers"] = dict.fromkeys(options["headers"], "***")
+        if isinstance(options.get("endpoint"), str):
+            options["endpoint"] = _without_secrets(options["endpoint"])
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+
+
+def _without_secrets(endpoint: str) -> str:
+    parts = urlsplit(endpoint)
+    host = f"***@{parts.netloc.rpartition('@')[2]}" if "@" in parts.netloc else parts.netloc
+    query = "***" if parts.query else ""
+    return urlunsplit((parts.scheme, host, parts.path, query, ""))
 
 
 def known_options(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[str]:
@@ -233,9 +261,22 @@ def known_options(model: type[BaseModel] = Config, prefix: str = "") -> Iterator
             yield f"{prefix}{name}"
 
 
+class _UniqueKeys(yaml.SafeLoader):
+    """Refuses a key that is given twice, of which YAML would keep the last in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002  the base's signature
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is given twice", node.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506  a SafeLoader
     except OSError as error:
         raise ConfigError(f"cannot read the configuration file {path}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -259,11 +300,19 @@ def _read_environment(variables: Mapping[str, str]) -> dict[str, Any]:
             nearest = _nearest(dotted, known)
             hint = f"; did you mean {_variable(nearest)}?" if nearest else ""
             raise ConfigError(f"{variable} is no option of otel-raglog{hint}")
-        target = nested
-        for part in path[:-1]:
-            target = target.setdefault(part, {})
-        target[path[-1]] = _parse_value(variable, value)
+        _set_nested(nested, path, variable, _parse_value(variable, value))
     return nested
+
+
+def _set_nested(nested: dict[str, Any], path: list[str], variable: str, value: object) -> None:
+    target = nested
+    for part in path[:-1]:
+        target = target.setdefault(part, {})
+        if not isinstance(target, dict):
+            raise ConfigError(
+                f"{variable} and a variable for the whole of {part} exclude each other"
+            )
+    target[path[-1]] = value
 
 
 def _parse_value(variable: str, value: str) -> object:

@@ -552,7 +552,8 @@ class AssemblyStep:
 
     ``context`` is the part of the generator's prompt that is neither question nor
     instruction, as far as that can be told; the whole prompt otherwise. ``prompt`` is all
-    message text.
+    message text. Where several calls made the answer (refine, map and reduce) both are of all
+    of them, ``prompt`` without what these calls told one another.
     """
 
     origin: StepOrigin
@@ -563,7 +564,7 @@ class AssemblyStep:
 
 @dataclass(frozen=True, slots=True)
 class GenerateStep:
-    """The LLM call that answers."""
+    """The LLM call that answers; of several whose outputs are the answer together, all."""
 
     origin: StepOrigin
     messages: Field[tuple[Message, ...]]

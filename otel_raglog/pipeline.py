@@ -24,6 +24,8 @@ from otel_raglog.report.annotations import (
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics
 
 _ROOM_WAIT_SECONDS = 0.02
+_IDLE_SECONDS = 0.1
+_LAST_SECONDS = 0.5
 _log = structlog.get_logger()
 
 
@@ -137,20 +139,34 @@ class Pipeline:
         self._exemplars = exemplars
         self._options = options
         self._decisions = Decisions(remember_traces)
-        self._backlog: queue.Queue[HeldTrace | _LateSpan | None] = queue.Queue(backlog_traces)
+        self._backlog: queue.Queue[HeldTrace | _LateSpan] = queue.Queue(backlog_traces)
         self._queued: set[bytes] = set()
         self._queued_lock = threading.Lock()
         self._failures: set[type[Exception]] = set()
+        self._no_more = threading.Event()
+        self._hurrying = threading.Event()
         self._thread = threading.Thread(target=self._work, name="raglog-analysis", daemon=True)
 
     def start(self) -> None:
         """Begin to judge."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Judge what waits, then end. Nothing may be released any more."""
-        self._backlog.put(None)
+    def stop(self, grace_seconds: float) -> None:
+        """Judge what waits for ``grace_seconds`` at most, pass the rest unjudged, and end.
+
+        Nothing may be released any more. When the destinations take nothing for as long again,
+        the outlet gives up waiting for them.
+        """
+        self._no_more.set()
+        self._thread.join(grace_seconds)
+        self._hurrying.set()
+        self._thread.join(max(grace_seconds, _LAST_SECONDS))
+        self._outlet.give_up()
         self._thread.join()
+
+    def hurry(self) -> None:
+        """Judge no more: what waits passes unjudged."""
+        self._hurrying.set()
 
     @property
     def backlog(self) -> int:
@@ -195,12 +211,19 @@ class Pipeline:
 
     def _work(self) -> None:
         while True:
-            item = self._backlog.get()
-            if item is None:
-                return
+            try:
+                item = self._backlog.get(timeout=_IDLE_SECONDS)
+            except queue.Empty:
+                if self._no_more.is_set():
+                    return
+                continue
             if isinstance(item, _LateSpan):
                 addition = self._decisions.addition(item.span.trace_id)
                 self._outlet.put([append(item.span, addition)])
+                continue
+            if self._hurrying.is_set():
+                self._pass_unjudged(item, "shutdown")
+                self._forget(item.trace_id)
                 continue
             try:
                 annotated = self._judge(item)

@@ -108,8 +108,8 @@ class Balance:
 class Ledger:
     """Counts every span once at each border: received = forwarded + rejected + dropped + pending.
 
-    ``received`` counts all spans of decodable requests, refused ones included; spans of refused
-    requests (503) were never accepted and are not counted. Thread-safe.
+    ``received`` counts all spans, those of refused requests included; a request that cannot be
+    read counts as one. Thread-safe.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -118,13 +118,15 @@ class Ledger:
         self._rejected = 0
         self._by_exporter: dict[str, Tally[str]] = {}
         self.received_total = Counter(
-            "raglog_spans_received", "Spans of readable requests.", registry=registry
+            "raglog_spans_received",
+            "Spans that arrived; a request that cannot be read counts as one.",
+            registry=registry,
         )
         self.rejected_total = Counter(
-            "raglog_spans_rejected", "Spans refused for good.", ["reason"], registry=registry
-        )
-        self.requests_refused_total = Counter(
-            "raglog_requests_refused", "Requests refused whole.", ["reason"], registry=registry
+            "raglog_spans_rejected",
+            "Received spans that were not accepted: invalid, or (unavailable) there was no room.",
+            ["reason"],
+            registry=registry,
         )
         self.forwarded_total = Counter(
             "raglog_spans_forwarded",
@@ -167,10 +169,6 @@ class Ledger:
         with self._lock:
             self._rejected += spans
         self.rejected_total.labels(reason).inc(spans)
-
-    def refused(self, reason: str) -> None:
-        """Count a request refused whole."""
-        self.requests_refused_total.labels(reason).inc()
 
     def add_exporter(self, exporter: str) -> None:
         """Begin a column for ``exporter``: every accepted span is owed to it from now on."""

@@ -137,7 +137,7 @@ def answer_of(run: Run) -> str | None:
 
 
 def prompt_of(run: Run) -> str | None:
-    """Return all text of the prompt that the answering call got."""
+    """Return all text of the prompts that the calls which made the answer got."""
     for assembly in reversed(run.assemblies):
         prompt = text_of(assembly.prompt)
         if prompt is not None:
@@ -165,7 +165,9 @@ def context_of(run: Run) -> Context | None:
 
     Selected chunks of which at least half is in the prompt are pieces as they are; when none
     is, the context part of the prompt is one piece (without the question; none when hardly a
-    sentence is left although chunks were selected). Without a prompt the selected chunks are
+    sentence is left although chunks were selected). The prompt of a call that saw only what
+    others had made of the chunks is a piece more; so are the paragraphs of the context when the
+    text of a selected chunk was not recorded. Without a prompt the selected chunks are
     taken to have been passed. ``None`` when neither was recorded.
     """
     prompt = prompt_of(run)
@@ -182,7 +184,8 @@ def context_of(run: Run) -> Context | None:
         if seen.survival(chunk.text).kept >= _HALF
     )
     if kept:
-        return Context(kept, prompt)
+        more = (*_unrecorded(run, selected or (), kept), *_reduced(run, prompt, selected or ()))
+        return Context((*kept, *more), prompt)
     context = next(
         (text for step in reversed(run.assemblies) if (text := text_of(step.context))), None
     )
@@ -193,6 +196,51 @@ def context_of(run: Run) -> Context | None:
     # Where nobody recorded what was selected, even a short one may be the context.
     fewest = 1 if selected is None else _FEWEST_CONTEXT_WORDS
     return Context((rest,) if len(content_words(rest)) >= fewest else (), prompt)
+
+
+def _unrecorded(run: Run, selected: Iterable[Chunk], kept: Iterable[str]) -> tuple[str, ...]:
+    """Return the paragraphs of the context that may be chunks whose text was not recorded."""
+    if all(chunk.text.strip() for chunk in selected):
+        return ()
+    known = " ".join(" ".join(kept).split())
+    texts = [text for step in reversed(run.assemblies) if (text := text_of(step.context))]
+    paragraphs = texts[0].split("\n\n") if texts else []
+    return tuple(
+        text for text in paragraphs if text.strip() and " ".join(text.split()) not in known
+    )
+
+
+def _prompt_context(run: Run) -> str | None:
+    """Return the part of the prompt that is neither question nor instruction."""
+    return next(
+        (text for step in reversed(run.assemblies) if (text := text_of(step.context))), None
+    )
+
+
+def _unreadable(run: Run, selected: tuple[Chunk, ...]) -> tuple[str, ...]:
+    """Return the prompt's context when the text of a selected chunk was lost: it stands there."""
+    context = _prompt_context(run)
+    if context is None or len(readable(selected)) == len(selected):
+        return ()
+    return (_without(context, question_of(run)),)
+
+
+def _reduced(run: Run, prompt: str, selected: Iterable[Chunk]) -> tuple[str, ...]:
+    """Return the answering call's own prompt when it holds none of the chunks.
+
+    It saw what other calls had made of them (map and reduce, sub-questions): to find the
+    question answered there is its work.
+    """
+    step = answering_step(run)
+    if step is None or not step.messages.usable or not step.messages.value:
+        return ()
+    own = "\n\n".join(message.content for message in step.messages.value)
+    if own == prompt:
+        return ()
+    seen = PromptText(own)
+    if any(seen.survival(chunk.text).kept >= _HALF for chunk in readable(selected)):
+        return ()
+    return (_without(own, question_of(run)),)
 
 
 def _without(text: str, question: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from otel_raglog.errors import RaglogError
 from otel_raglog.logs import configure_logs
 
 EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="otel-raglog",
@@ -52,12 +54,26 @@ def _options(
 
 
 def run() -> None:
-    """Run the command line; an error of ours is one line on stderr and exit code 2."""
+    """Run the command line; an error of ours or of a file is one line on stderr, exit code 2."""
     configure_logs("warning", sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        # Texts of runs can hold what an encoding cannot: lone surrogates, or anything in ASCII.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
-    except RaglogError as error:
+    except BrokenPipeError:
+        _leave_quietly()
+    except (RaglogError, OSError) as error:
         Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(
             f"otel-raglog: {error}"
         )
         sys.exit(EXIT_BAD_INPUT)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _leave_quietly() -> None:
+    # What reads our output is gone; flushing at exit would complain once more.
+    sys.stdout = None
+    sys.exit(EXIT_INTERRUPTED)

@@ -125,8 +125,12 @@ def _print(reports: Sequence[Report], output_format: OutputFormat, *, content: b
         print_reports(reports, Console(soft_wrap=False))
         return
     items = [to_json(report, content=content) for report in reports]
+    # Escapes are JSON in any encoding. In UTF-8 only lone surrogates need one, and the stream
+    # writes those (\udc80) as JSON would.
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     if output_format is OutputFormat.JSON:
-        sys.stdout.write(json.dumps(items, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+        text = json.dumps(items, ensure_ascii=ascii_only, indent=2, allow_nan=False)
+        sys.stdout.write(text + "\n")
     else:
         for item in items:
-            sys.stdout.write(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n")
+            sys.stdout.write(json.dumps(item, ensure_ascii=ascii_only, allow_nan=False) + "\n")

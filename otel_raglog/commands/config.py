@@ -31,8 +31,10 @@ def show(config: ConfigFile = None) -> None:
 @config_app.command()
 def check(
     file: Annotated[Path | None, typer.Argument(help="YAML file to check.")] = None,
+    config: ConfigFile = None,
 ) -> None:
     """Check the configuration, the exporters' options included. Exit code 2 when it is wrong."""
+    file = file or config
     loaded = load_config(file)
     for exporter in build_exporters(loaded):
         exporter.close()

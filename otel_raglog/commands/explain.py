@@ -14,7 +14,7 @@ from otel_raglog.building import build_analyser
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.analyze import Files, judge_all, report_problems
 from otel_raglog.commands.reading import read_files
-from otel_raglog.commands.tables import shorten
+from otel_raglog.commands.tables import printable, shorten
 from otel_raglog.config import Analysis
 from otel_raglog.errors import BadInput
 from otel_raglog.model import (
@@ -60,7 +60,7 @@ def explain(
         for report in reports
         if trace is None or report.run.trace_id.hex().startswith(trace.lower())
     ]
-    if not wanted:
+    if not wanted and not problems:
         console.print(
             f"No trace whose id starts with {trace} in these files."
             if trace and reports
@@ -92,29 +92,29 @@ def _reports(files: list[Path]) -> tuple[list[str], list[Report]]:
 
 def _tree(report: Report, *, measurements: bool) -> Tree:
     run = report.run
-    tree = Tree(Text(f"run {run.run_id}  service {run.service or '-'}  verdict {report.verdict}"))
-    tree.add(Text(f"question: {shorten(run.question.value, _WIDTH)}{_place(run.question)}"))
-    tree.add(Text(f"answer: {shorten(run.answer.value, _WIDTH)}{_place(run.answer)}"))
+    tree = Tree(_text(f"run {run.run_id}  service {run.service or '-'}  verdict {report.verdict}"))
+    tree.add(_text(f"question: {shorten(run.question.value, _WIDTH)}{_place(run.question)}"))
+    tree.add(_text(f"answer: {shorten(run.answer.value, _WIDTH)}{_place(run.answer)}"))
     if run.session_id:
-        tree.add(Text(f"session {run.session_id}, turn {run.turn or 'unknown'}"))
+        tree.add(_text(f"session {run.session_id}, turn {run.turn or 'unknown'}"))
     tree.add(
-        Text(
+        _text(
             f"released: {run.completion.value}; conventions: {', '.join(run.conventions) or 'none'}"
         )
     )
     loss = run.loss
     if loss.dropped_attributes or loss.gaps or loss.redacted or loss.truncated:
         tree.add(
-            Text(
+            _text(
                 f"lost on the way: {loss.dropped_attributes} attributes dropped by the SDK; "
                 f"gaps in {', '.join(loss.gaps) or 'none'}; redacted {', '.join(loss.redacted) or 'none'}; "
                 f"cut {', '.join(loss.truncated) or 'none'}"
             )
         )
     if report.skip_reason:
-        tree.add(Text(f"not judged: {report.skip_reason}"))
+        tree.add(_text(f"not judged: {report.skip_reason}"))
     for note in run.notes:
-        tree.add(Text(note))
+        tree.add(_text(note))
     if any(state.steps for state in run.stages.values()):
         for stage in Stage:
             _add_stage(tree, report, stage, measurements=measurements)
@@ -123,19 +123,23 @@ def _tree(report: Report, *, measurements: bool) -> Tree:
 
 def _add_stage(tree: Tree, report: Report, stage: Stage, *, measurements: bool) -> None:
     verdict = report.verdicts[stage]
-    branch = tree.add(Text(_headline(verdict)))
+    branch = tree.add(_text(_headline(verdict)))
     if verdict.explanation:
-        branch.add(Text(verdict.explanation))
+        branch.add(_text(verdict.explanation))
     for step in report.run.steps(stage):
         origin = step.origin
         spans = f" span {origin.span_id.hex()}" if origin.span_id else ""
         more = f" (+{len(origin.span_ids) - 1} collapsed)" if len(origin.span_ids) > 1 else ""
-        leaf = branch.add(Text(f"{origin.name or 'step'}{spans}{more}: {origin.why}"))
+        leaf = branch.add(_text(f"{origin.name or 'step'}{spans}{more}: {origin.why}"))
         for line in _fields(step):
-            leaf.add(Text(line))
+            leaf.add(_text(line))
     own = [item for item in report.measurements if item.stage is stage] if measurements else []
     for item in own:
-        branch.add(Text(_measurement_line(item)))
+        branch.add(_text(_measurement_line(item)))
+
+
+def _text(line: str) -> Text:
+    return Text(printable(line))
 
 
 def _headline(verdict: Verdict) -> str:

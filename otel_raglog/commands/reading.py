@@ -21,10 +21,13 @@ from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.otlp_json import split_json
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LONGEST_CSV_FIELD = 2**31 - 1
 _LIST_COLUMNS = (
     "history", "rewrites", "retrieved", "reranked", "passed", "tokens", "steps",
 )  # fmt: skip
 _FILE_LIMITS = Limits(max_request_bytes=2**31 - 1, max_spans_per_request=10_000_000)
+_SHOWN = 120
 _RECORD_KEYS = frozenset({"question", "answer", "retrieved", "prompt"})
 
 
@@ -57,12 +60,22 @@ def read_files(paths: Sequence[Path]) -> Reading:
 
     Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped.
 
+    A file that cannot be opened, or is of another kind, is a problem like a line that cannot be
+    read: it does not cost the other files.
+
     Raises:
-        BadInput: a file cannot be opened, or nothing of it is in a known format.
+        BadInput: nothing could be read at all.
     """
     reading = Reading()
+    unread: list[str] = []
     for path in paths:
-        _read_file(path, reading)
+        try:
+            _read_file(path, reading)
+        except BadInput as error:
+            unread.append(str(error))
+    if unread and not reading.batches and not reading.runs:
+        raise BadInput("; ".join([*reading.problems, *unread]))
+    reading.problems.extend(unread)
     return reading
 
 
@@ -77,6 +90,7 @@ def _read_file(path: Path, reading: Reading) -> None:
         except (OSError, EOFError, zlib.error) as error:
             raise BadInput(f"{path} is damaged gzip: {error}") from None
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    content = content.removeprefix(_BYTE_ORDER_MARK)
     if not content.strip():
         reading.problems.append(f"{path} is empty")
     elif suffix == ".csv":
@@ -112,9 +126,22 @@ def _read_json(path: Path, content: bytes, reading: Reading) -> None:
     for number, line in lines:
         if line.strip():
             found = _read_json_item(path, number, line, reading) or found
-    if not found:
+    if not found and not _is_protobuf(path, content, reading):
         detail = reading.problems.pop() if reading.problems else f"{path} holds nothing"
         raise BadInput(f"{detail}; nothing in {path} could be read")
+
+
+def _is_protobuf(path: Path, content: bytes, reading: Reading) -> bool:
+    """Read a request whose first bytes look like JSON: a tag is a line break, a length a brace."""
+    if content[:1] != b"\n":
+        return False
+    try:
+        batch = split_protobuf(content, _FILE_LIMITS, build_markers())
+    except BadInput:
+        return False
+    reading.problems[:] = [text for text in reading.problems if str(path) not in text]
+    _add_batch(path, 1, batch, reading)
+    return True
 
 
 def _read_json_item(path: Path, number: int, line: bytes, reading: Reading) -> bool:
@@ -177,8 +204,13 @@ def _csv_records(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, ob
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8: {error}") from None
+    # The module's own limit of 128 KiB is shorter than some prompts.
+    csv.field_size_limit(_LONGEST_CSV_FIELD)
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
+        if not _RECORD_KEYS & set(reader.fieldnames or ()):
+            columns = ", ".join(map(str, reader.fieldnames or ()))[:_SHOWN]
+            raise BadInput(f"{path} has no column of a run record (question, answer …): {columns}")
         for row in reader:
             filled = {key: value for key, value in row.items() if key and value not in {"", None}}
             yield reader.line_num, _parse_columns(filled)
@@ -208,7 +240,9 @@ def _parse_columns(row: Mapping[str, object]) -> dict[str, object]:
     parsed = dict(row)
     for key in _LIST_COLUMNS:
         value = parsed.get(key)
-        if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+        if isinstance(value, str) and value.strip() == "null":
+            parsed[key] = None  # recorded as missing, which an empty field is not
+        elif isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
             data = _parse_json(value.encode())
             if data is not None:
                 parsed[key] = data

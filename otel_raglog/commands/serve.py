@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -16,10 +17,18 @@ import typer
 from otel_raglog.app import Service
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.config import load_config
+from otel_raglog.errors import ConfigError
 from otel_raglog.logs import configure_logs
 
 _POLL_SECONDS = 0.1
 _log = structlog.get_logger()
+
+
+def _write_ready_file(path: Path, addresses: Mapping[str, str]) -> None:
+    """Write at once: who waits for the file must not read a half."""
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(addresses), encoding="utf-8")
+    partial.replace(path)
 
 
 def serve(
@@ -58,9 +67,11 @@ def serve(
     signal.signal(signal.SIGINT, on_signal)
     addresses = service.start()
     if ready_file is not None:
-        partial = ready_file.with_suffix(".part")
-        partial.write_text(json.dumps(addresses), encoding="utf-8")
-        partial.replace(ready_file)
+        try:
+            _write_ready_file(ready_file, addresses)
+        except OSError as error:
+            service.stop()
+            raise ConfigError(f"--ready-file {ready_file}: {error.strerror}") from None
     _log.info("ready", **addresses)
     stop.wait()
     stopper = threading.Thread(target=service.stop, name="raglog-stop")

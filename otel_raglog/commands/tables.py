@@ -36,8 +36,15 @@ def verdict_text(verdict: Verdict) -> Text:
 
 def shorten(text: str | None, width: int = _QUESTION_WIDTH) -> str:
     """Return ``text`` on one line of at most ``width`` characters."""
-    line = " ".join((text or "").split())
+    line = printable(" ".join((text or "").split()))
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Return ``text`` without control characters: a trace must not steer somebody's terminal."""
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
+    )
 
 
 def print_reports(reports: Sequence[Report], console: Console) -> None:
@@ -79,9 +86,9 @@ def print_explanations(report: Report, console: Console) -> None:
     if report.skip_reason:
         notes = " ".join(report.run.notes)
         line = f"{report.run.run_id}: not judged ({report.skip_reason}). {notes}"
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=True)
     for stage in report.faulty_stages:
         verdict = report.verdicts[stage]
         faults = ", ".join(fault.value for fault in verdict.fault_types)
         line = f"{report.run.run_id} {stage.value}: {faults}: {verdict.explanation}"
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from otel_raglog.conventions.flattened import Item, sub_items
 from otel_raglog.conventions.json_text import MAX_DEPTH
-from otel_raglog.conventions.reprs import message_role, message_text
+from otel_raglog.conventions.reprs import finish_reason, message_role, message_text
 from otel_raglog.model import Message
 
 _ROLES = {
@@ -198,7 +198,7 @@ def responses_in(data: object, depth: int = 0) -> tuple[str, ...]:
 
 
 def finish_reason_in(data: object, depth: int = 0) -> str | None:
-    """Return the finish reason that an LLM response in JSON names, if any."""
+    """Return the finish reason that an LLM response in JSON names, or a message's repr in it."""
     keys = ("finish_reason", "stop_reason", "finishReason", "done_reason")
     pending: list[tuple[object, int]] = [(data, depth)]
     while pending:
@@ -211,6 +211,9 @@ def finish_reason_in(data: object, depth: int = 0) -> str | None:
         elif isinstance(value, list | tuple):
             children = value[:8]
         else:
+            reason = finish_reason(value) if isinstance(value, str) else None
+            if reason is not None:
+                return reason
             continue
         if level < 8:  # noqa: PLR2004  no response nests its reason deeper
             pending.extend((child, level + 1) for child in children)

@@ -62,16 +62,22 @@ def chunk_from_item(item: Item) -> Chunk:
     )
 
 
-def chunks_in(data: object, *, bare_strings: bool) -> tuple[Chunk, ...] | None:  # noqa: C901  one return per known shape
+def chunks_in(data: object, *, bare_strings: bool) -> tuple[Chunk, ...] | None:  # noqa: C901, PLR0911  one return per known shape
     """Return the chunks that JSON data holds, ``None`` when it holds no list of documents.
 
     An empty list gives an empty tuple: nothing was found, which is not the same as nothing
-    recorded. Lists of plain strings count as documents only with ``bare_strings``.
+    recorded. Lists of plain strings count as documents only with ``bare_strings``. The artifact
+    of a tool's message (LangChain) is what the tool found, its content how the model was told.
     """
     if isinstance(data, list):
         return _chunks_of_list(data, bare_strings=bare_strings)
     if not isinstance(data, Mapping):
         return None
+    artifact = data.get("artifact")
+    if isinstance(artifact, Mapping | list) and artifact:
+        found = chunks_in(artifact, bare_strings=False)
+        if found is not None:
+            return found
     content = data.get("content")
     if isinstance(content, list) and bare_strings:
         return _chunks_of_parts(content)

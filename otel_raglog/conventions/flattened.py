@@ -20,13 +20,14 @@ class ListAttribute:
 
     ``items`` map suffixes (``document.id``) to values, in index order. ``gaps`` tells that
     indices are missing: attributes were evicted. ``cut`` tells that the list came as a JSON
-    string that no longer parses.
+    string that no longer parses. ``indices`` are those of the items, where these were flattened.
     """
 
     key: str
     items: tuple[Item, ...]
     gaps: bool = False
     cut: bool = False
+    indices: tuple[int, ...] = ()
 
 
 class ListAttributes:
@@ -51,6 +52,7 @@ class ListAttributes:
                 key=prefix,
                 items=tuple(indexed[index] for index in indices),
                 gaps=indices[-1] != len(indices) - 1,
+                indices=tuple(indices),
             )
         if prefix not in self._attributes:
             return None

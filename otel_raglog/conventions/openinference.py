@@ -139,7 +139,7 @@ class _Reader(SearchValues):
             reason = item.get("message.finish_reason")
             if isinstance(reason, str):
                 return reason
-        return finish_reason_in(self.output_data)
+        return finish_reason_in(self.output.value if self.output_data is None else self.output_data)
 
     def _tokens(self) -> TokenUsage:
         def count(name: str) -> int | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from otel_raglog.conventions.chat import responses_in
 from otel_raglog.conventions.documents import (
     chunk_from_item,
@@ -82,8 +85,9 @@ class SearchValues(SpanValues):
     def documents(self) -> tuple[Field[tuple[Chunk, ...]], bool]:  # noqa: PLR0911  one return per known shape
         """Return results, and whether they came from the structured keys.
 
-        LangChain writes ids and scores only into ``output.value``: taken from there, and the
-        whole list too when attributes of it were evicted.
+        LangChain writes ids and scores only into ``output.value``: taken from there. Where
+        attributes were evicted, ``output.value`` tells which documents there were; it may lack
+        their texts (LlamaIndex), and then the list is not whole.
         """
         reranked = self.role is Role.RERANKER
         key = "reranker.output_documents" if reranked else "retrieval.documents"
@@ -97,8 +101,7 @@ class SearchValues(SpanValues):
             if other is None:
                 return read, True
             if len(other) > len(read.value or ()):
-                rest = with_score_kinds(other, reranked=reranked)
-                return present(rest, self.source("output.value")), True
+                return self._completed(listed, read.value or (), other, reranked=reranked), True
             chunks = merged(read.value or (), other)
             return Field(chunks, read.status, read.source), True
         if other is not None:
@@ -110,6 +113,30 @@ class SearchValues(SpanValues):
         if self.role in {Role.RETRIEVER, Role.TOOL}:
             return self._output_as_document(), False
         return missing(self.absent().status), False
+
+    def _completed(
+        self,
+        listed: ListAttribute,
+        kept: Sequence[Chunk],
+        others: Sequence[Chunk],
+        *,
+        reranked: bool,
+    ) -> Field[tuple[Chunk, ...]]:
+        """Return all of ``others``, with what the attributes that were kept know of them."""
+        known = dict(zip(listed.indices or range(len(kept)), kept, strict=False))
+        chunks = [
+            merged((known[index],), (other,))[0] if index in known else other
+            for index, other in enumerate(others)
+        ]
+        lost = [chunk.text_status is FieldStatus.NOT_CAPTURED for chunk in chunks]
+        found = [
+            replace(chunk, text_status=FieldStatus.EVICTED) if gone else chunk
+            for chunk, gone in zip(chunks, lost, strict=True)
+        ]
+        scored = with_score_kinds(found, reranked=reranked)
+        if any(lost):
+            return Field(scored, FieldStatus.TRUNCATED, self.source(listed.key))
+        return present(scored, self.source("output.value"))
 
     def _output_as_document(self) -> Field[tuple[Chunk, ...]]:
         """Return a search result that is one text as one chunk: where it splits is not told.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from otel_raglog.conventions.json_text import as_count
@@ -21,6 +22,9 @@ _QUERY_KEYS = (
     "q",
     "search_term",
     "keywords",
+)
+_WRITTEN_KEY = re.compile(
+    r"quer(?:y|ies)|(?:^|_)q(?:uestions?)?$|search_terms?|keywords", re.IGNORECASE
 )
 _EMBEDDED_KEYS = ("query", "queries", "input", "inputs", "text", "texts", "content", "prompt")
 _TOP_K_KEYS = ("top_k", "similarity_top_k", "k", "top_n", "n_results", "limit", "max_results")
@@ -46,6 +50,24 @@ def query_in(data: object, depth: int = 0) -> str | None:
                 return found
     texts = [value for value in data.values() if isinstance(value, str) and value.strip()]
     return texts[0] if depth == 0 and len(texts) == len(data) == 1 else None
+
+
+def searches_in(data: object, depth: int = 0) -> tuple[str, ...]:
+    """Return the search texts that an LLM wrote as JSON, under any name of a query, in order."""
+    if depth > _MAX_DEPTH:
+        return ()
+    if isinstance(data, list):
+        return tuple(text for element in data for text in searches_in(element, depth + 1))
+    if not isinstance(data, Mapping):
+        return ()
+    found: list[str] = []
+    for key, value in data.items():
+        if _WRITTEN_KEY.search(str(key)):
+            texts = value if isinstance(value, list) else [value]
+            found.extend(text for text in texts if isinstance(text, str) and text.strip())
+        if isinstance(value, Mapping | list):
+            found.extend(searches_in(value, depth + 1))
+    return tuple(found)
 
 
 def embedded_texts_in(data: object, depth: int = 0) -> tuple[str, ...]:

@@ -16,6 +16,12 @@ _MESSAGE = re.compile(
     re.DOTALL,
 )
 _ROLE = re.compile(r"^ChatMessage\(_?role=<?(?:\w+Role\.)?(?P<role>\w+)", re.IGNORECASE)
+_META = re.compile(
+    r"(?:\b_?meta|\bresponse_metadata|\bgeneration_info|\badditional_kwargs)=\{", re.IGNORECASE
+)
+_FINISH = re.compile(
+    r"['\"](?:finish_reason|stop_reason|finishReason|done_reason)['\"]: ?['\"](?P<reason>\w+)['\"]"
+)
 _NODE = re.compile(
     r"^<?NodeWithScore\(node=\w+\(id_=['\"]?(?P<id>[^,)'\"]+)['\"]?.*?"
     r"score=(?P<score>None|[-+0-9.eE]+)\)>?",
@@ -45,6 +51,19 @@ def message_role(text: str) -> str | None:
     """Return the role that the repr of a chat message names, if any."""
     match = _ROLE.match(text)
     return match["role"] if match else None
+
+
+def finish_reason(text: str) -> str | None:
+    """Return the finish reason in the metadata of the repr of a chat message, if any.
+
+    Metadata follow the text in such a repr, so that a text that speaks of reasons says nothing.
+    """
+    if message_text(text) is None:
+        return None
+    after = max((match.end() for match in _MESSAGE.finditer(text)), default=0)
+    meta = _META.search(text, after)
+    found = _FINISH.search(text, meta.end()) if meta else None
+    return found["reason"] if found else None
 
 
 def document_parts(text: str) -> tuple[str, str | None] | None:

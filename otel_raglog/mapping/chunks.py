@@ -79,13 +79,18 @@ def union(lists: Iterable[Sequence[Chunk]]) -> tuple[Chunk, ...]:
 
 
 def known_by_id(lists: Iterable[Sequence[Chunk]]) -> dict[str, Chunk]:
-    """Return, by id, the first chunk of that id that has a text."""
+    """Return, by id, the first chunk of that id that has a text, else whose text was lost."""
     found: dict[str, Chunk] = {}
+    lost: dict[str, Chunk] = {}
     for chunks in lists:
         for chunk in chunks:
-            if chunk.id is not None and chunk.text:
+            if chunk.id is None:
+                continue
+            if chunk.text:
                 found.setdefault(chunk.id, chunk)
-    return found
+            elif chunk.text_status is not FieldStatus.NOT_CAPTURED:
+                lost.setdefault(chunk.id, chunk)
+    return {**lost, **found}
 
 
 def known_by_text(lists: Iterable[Sequence[Chunk]]) -> dict[str, Chunk]:

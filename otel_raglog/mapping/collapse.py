@@ -54,6 +54,20 @@ class View:
         """Return the spans with one of ``roles``, in depth-first order."""
         return tuple(index for index in self.indices if self.roles[index] in roles)
 
+    def ran_within(self, outer: int, inner: int) -> bool:
+        """Tell whether a span is below another one, or beside it and in its time.
+
+        What a retriever calls by itself (a query constructor, an embedder that asks an LLM)
+        LangChain records beside the retriever.
+        """
+        if self.tree.contains(outer, inner):
+            return True
+        around, within = self.node(outer), self.node(inner)
+        beside = around.parent in self.roles and self.tree.contains(around.parent, inner)
+        started = around.span.start_unix_nano <= within.span.start_unix_nano
+        ended = within.span.end_unix_nano <= around.span.end_unix_nano
+        return beside and started and ended and not self.tree.contains(inner, outer)
+
     def under(self, role: Role) -> frozenset[int]:
         """Return the spans that a span with ``role`` encloses."""
         found: set[int] = set()

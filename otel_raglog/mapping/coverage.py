@@ -54,13 +54,14 @@ class Signs:
 
     ``lexical``: every retrieval says that it searches by words. ``shows_context``: the prompt
     visibly holds context. ``unread_calls``: an LLM call before the search whose output is
-    hidden. ``partial``: the trace was released before it was whole. ``recorded``: a run record,
+    hidden. ``early_calls``: an LLM call before those that made the answer. ``partial``: the trace was released before it was whole. ``recorded``: a run record,
     whose missing keys say that there is no rewriter.
     """
 
     lexical: bool = False
     shows_context: bool = False
     unread_calls: UnknownReason | None = None
+    early_calls: bool = False
     partial: bool = False
     recorded: bool = False
 
@@ -84,7 +85,7 @@ def reason_of(field: Field[object]) -> UnknownReason | None:
 
 def is_retrieved(steps: Steps, signs: Signs) -> bool:
     """Tell whether anything says that the pipeline retrieves."""
-    return bool(steps.retrievers or steps.rerankers or steps.embedders or signs.shows_context)
+    return _searched(steps) or signs.shows_context
 
 
 def _unseen(signs: Signs, what: str) -> StageState:
@@ -124,23 +125,31 @@ def _rewriter(steps: Steps, question: Field[str], signs: Signs) -> StageState:
         )
     if signs.recorded:
         return _unseen(signs, "the record has no rewrites")
-    if question.usable and question.value:
-        changed = [
-            step
-            for step in steps.retrievers
-            if step.query.usable
-            and step.query.value
-            and not same_text(step.query.value, question.value)
-            and not holds(question.value, step.query.value)
-            and not holds(step.query.value, question.value)
-        ]
-        if changed:
-            return StageState(
-                0,
-                reason=UnknownReason.NOT_CAPTURED,
-                why="the search text is not the question, and what rewrote it left no span",
-            )
+    why = ""
+    if _is_changed(steps, question):
+        why = "the search text is not the question, and what rewrote it left no span"
+    elif signs.early_calls and signs.shows_context and not _searched(steps):
+        why = "an LLM was called before the answer, and a search that it wrote for left no span"
+    if why:
+        return StageState(0, reason=UnknownReason.NOT_CAPTURED, why=why)
     return _unseen(signs, "no LLM call wrote what was searched for")
+
+
+def _is_changed(steps: Steps, question: Field[str]) -> bool:
+    """Tell whether something else than the question, or a part of it, was searched for."""
+    asked = question.value if question.usable else None
+    return bool(asked) and any(
+        step.query.usable
+        and bool(step.query.value)
+        and not same_text(step.query.value or "", asked or "")
+        and not holds(asked or "", step.query.value or "")
+        and not holds(step.query.value or "", asked or "")
+        for step in steps.retrievers
+    )
+
+
+def _searched(steps: Steps) -> bool:
+    return bool(steps.retrievers or steps.rerankers or steps.embedders)
 
 
 def _embedder(steps: Steps, signs: Signs) -> StageState:

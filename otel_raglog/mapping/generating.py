@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from otel_raglog.conventions.chat import messages_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
+from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
 from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME
 from otel_raglog.mapping.texts import holds, normal, sections
@@ -52,10 +54,20 @@ def find_generator(
     return max(failed, key=lambda call: call.end, default=None)
 
 
-def generate_step(view: View, call: Call, answer: Field[str]) -> GenerateStep:
-    """Return the generator's step: the prompt as the model saw it, and what it said."""
+def generate_step(
+    view: View, call: Call, answer: Field[str], together: Sequence[Call] = ()
+) -> GenerateStep:
+    """Return the generator's step: the prompt as the model saw it, and what it told the user.
+
+    Of several calls whose outputs are the answer ``together`` it is the answer and all their
+    messages and tokens; the finish reason is that of the first which was cut off.
+    """
+    if len(together) > 1:
+        return _joint_step(view, call, answer, together)
     output = call.output
-    fields = sections(output.value or "")
+    if output.value:
+        output = replace(output, value=final_answer(output.value))
+    fields = sections(call.output.value or "")
     if fields and answer.usable and answer.value:
         named = next((text for text in fields.values() if normal(text) == normal(answer.value)), "")
         output = Field(named, output.status, output.source) if named else output
@@ -73,6 +85,23 @@ def generate_step(view: View, call: Call, answer: Field[str]) -> GenerateStep:
         answer=output,
         finish_reason=call.finish_reason,
         tokens=call.tokens,
+        model=call.model,
+    )
+
+
+def _joint_step(
+    view: View, call: Call, answer: Field[str], together: Sequence[Call]
+) -> GenerateStep:
+    why = f"{len(together)} LLM calls whose outputs are the run's answer, one after the other"
+    messages = dict.fromkeys(m for other in together for m in other.messages.value or ())
+    hidden = next((other.messages for other in together if not other.messages.usable), None)
+    reasons = [other.finish_reason for other in together if other.finish_reason]
+    return GenerateStep(
+        origin=origin_of(view, call.leaf, [i for other in together for i in other.nodes], why),
+        messages=hidden or replace(call.messages, value=tuple(messages)),
+        answer=answer,
+        finish_reason=next((r for r in reasons if r.lower() != "stop"), call.finish_reason),
+        tokens=total_tokens(together),
         model=call.model,
     )
 
@@ -95,7 +124,7 @@ def _rank(call: Call, answer: str) -> int:
     output = call.output.value
     if not output:
         return 0
-    if normal(output) == normal(answer):
+    if normal(answer) in {normal(output), normal(final_answer(output))}:
         return 3
     if holds(answer, output) and len(output) >= _MAIN_SHARE * len(answer):
         return 2

@@ -7,20 +7,18 @@ from dataclasses import replace
 
 from otel_raglog.conventions.registry import read_span
 from otel_raglog.mapping.collapse import Call, View, llm_calls
+from otel_raglog.mapping.context import shows_context
 from otel_raglog.mapping.conversation import find_history, find_question, turn_of
 from otel_raglog.mapping.coverage import Signs, Steps, is_retrieved, states_of
 from otel_raglog.mapping.embedding import find_embeddings, mark_hypothetical
+from otel_raglog.mapping.family import find_family, speakers
 from otel_raglog.mapping.generating import find_generator, generate_step, total_tokens
-from otel_raglog.mapping.prompting import (
-    find_assembly,
-    selected_chunks,
-    shows_context,
-    template_variables,
-)
+from otel_raglog.mapping.prompting import find_assembly, template_variables
 from otel_raglog.mapping.question import spoken_answer
 from otel_raglog.mapping.retrieving import Search, find_search, retriever_spans
 from otel_raglog.mapping.rewriting import find_rewrites, search_texts
 from otel_raglog.mapping.roles import is_lexical, settle_roles
+from otel_raglog.mapping.selecting import selected_chunks
 from otel_raglog.mapping.skipping import explain_skip, skipped_run, unread_run
 from otel_raglog.mapping.splitting import Part, split
 from otel_raglog.mapping.tree import NONE, Tree, build_tree, unique_spans
@@ -115,15 +113,20 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
         retrievers=search.retrievals or _reconstructed(search),
         rerankers=search.rerankings,
     )
+    apart = _apart(view, calls, rewrites)
+    family: tuple[Call, ...] = ()
+    if call is not None:
+        family = find_family(view, call, calls, apart, selected_chunks(view, search), said)
     signs = replace(
-        _signs(view, search, call, others, rewrites), partial=trace.completion in _CUT_SHORT
+        _signs(view, search, family, others, rewrites), partial=trace.completion in _CUT_SHORT
     )
     if call is not None:
-        generator = generate_step(view, call, said)
+        generator = generate_step(view, call, said, speakers(call, family, said))
         steps = replace(steps, generators=(generator,))
         if is_retrieved(steps, signs):
-            chosen = selected_chunks(search)
-            steps = replace(steps, assemblies=(find_assembly(view, call, calls, chosen, question),))
+            judges = [o for o in others if o not in family and o.leaf not in apart]
+            chosen = selected_chunks(view, search, family, judges)
+            steps = replace(steps, assemblies=(find_assembly(view, family, chosen, question),))
     answer = said
     if not (said.usable and said.value) and steps.generators:
         answer = steps.generators[0].answer
@@ -206,10 +209,21 @@ def _reconstructed(search: Search) -> tuple[RetrieveStep, ...]:
     return tuple(steps[:1])
 
 
+def _apart(view: View, calls: Sequence[Call], rewrites: Sequence[RewriteStep]) -> frozenset[int]:
+    """Return the leaves of the calls that rewrite, or that a retriever makes for itself."""
+    rewriting = {span_id for step in rewrites for span_id in step.origin.span_ids}
+    searching = view.under(Role.RETRIEVER)
+    return frozenset(
+        call.leaf
+        for call in calls
+        if call.leaf in searching or view.node(call.leaf).span.span_id in rewriting
+    )
+
+
 def _signs(
     view: View,
     search: Search,
-    call: Call | None,
+    family: Sequence[Call],
     others: Sequence[Call],
     rewrites: Sequence[RewriteStep],
 ) -> Signs:
@@ -217,6 +231,7 @@ def _signs(
     lexical = bool(spans) and all(
         is_lexical([view.node(index) for index in indices]) for indices in spans
     )
+    call = family[-1] if family else None
     context = call is not None and shows_context(
         call.messages.value or (), template_variables(view, call)
     )
@@ -228,10 +243,14 @@ def _signs(
         and view.node(other.leaf).span.span_id not in known
         for other in others
     )
+    unexplained = call is not None and any(
+        other.end <= call.start and other not in family for other in others
+    )
     return Signs(
         lexical=lexical,
         shows_context=context,
         unread_calls=UnknownReason.REDACTED if hidden else None,
+        early_calls=unexplained,
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from otel_raglog.conventions.chat import content_text, message_in, messages_in, responses_in
 from otel_raglog.conventions.json_text import parse_json_or_literal
-from otel_raglog.conventions.reprs import message_text
-from otel_raglog.mapping.texts import holds, sections
+from otel_raglog.mapping.outputs import final_answer, plain_text
+from otel_raglog.mapping.texts import holds, normal, sections
 from otel_raglog.model import Field, FieldStatus, Message, SpanFacts
 
 QUESTION_KEYS = (
@@ -78,7 +78,12 @@ _TURN = re.compile(
     r"standalone|new|latest)|\Z)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-_OBJECT_REPR = re.compile(r"\s*<[^>]* at 0x[0-9a-f]+>\s*", re.IGNORECASE)
+OBSERVED = re.compile(
+    r"\s*[\[<(#*]*\s*(?:observation|tool|function|search results?|result|context)\b"
+    r"(?:[^\n?]{0,60}[:\]>)]|[ \t*]*\n)",
+    re.IGNORECASE,
+)
+"""How agents without tool messages hand results back: these are no new questions."""
 
 
 def question_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR0911  one return per known shape
@@ -86,7 +91,7 @@ def question_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR0
     if depth > _MAX_DEPTH:
         return None
     if isinstance(data, str):
-        return data if data.strip() else None
+        return plain_text(data)
     if isinstance(data, list):
         return _question_in_list(data, depth)
     if not isinstance(data, Mapping):
@@ -111,7 +116,7 @@ def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR091
     if depth > _MAX_DEPTH:
         return None
     if isinstance(data, str):
-        return (message_text(data) or data) if data.strip() else None
+        return plain_text(data)
     if isinstance(data, list):
         if data and (message := message_in(data[-1])) is not None and isinstance(data[-1], Mapping):
             return message.content or None
@@ -133,7 +138,7 @@ def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR091
             if found is not None:
                 return found
     texts = responses_in(data)
-    return texts[0] if texts else None
+    return plain_text(texts[0]) if texts else None
 
 
 def history_in(data: object, question: str | None) -> tuple[Message, ...]:
@@ -143,25 +148,67 @@ def history_in(data: object, question: str | None) -> tuple[Message, ...]:
     for key in HISTORY_KEYS:
         found = messages_in(data.get(key))
         if found:
-            return before_question(found, question)
+            return before_question(found, question, in_prompt=False)
     for key in (*_WRAPPERS, "input", "inputs"):
         if isinstance(data.get(key), Mapping):
             return history_in(data[key], question)
     return ()
 
 
-def before_question(messages: Sequence[Message], question: str | None) -> tuple[Message, ...]:
-    """Return the user and assistant messages before the last user message.
+def before_question(
+    messages: Sequence[Message], question: str | None, *, in_prompt: bool = True
+) -> tuple[Message, ...]:
+    """Return the user and assistant messages before the one that asks.
 
-    A lone user message is no history; neither are an agent's own tool calls after it.
+    That is the last user message that holds the question; in a prompt, whose last message may
+    hold context and a rewritten question, or else the last that asks anything. A lone user
+    message is no history; neither are an agent's own steps after it, nor the answer that a
+    synthesizer refines.
     """
-    talk = [m for m in messages if m.role in {"user", "assistant"} and m.content.strip()]
-    last = max((i for i, m in enumerate(talk) if m.role == "user"), default=-1)
-    if last < 0:
+    talk = [
+        message
+        for message in messages
+        if message.role in {"user", "assistant"}
+        and message.content.strip()
+        and not is_observed(message)
+    ]
+    asking = [i for i, message in enumerate(talk) if message.role == "user"]
+    if not asking:
         return tuple(talk)
-    is_question = not question or holds(talk[last].content, question)
-    before = talk[:last] if is_question else talk
-    return tuple(before) if any(m.role == "assistant" for m in before) else ()
+    last = asking[-1]
+    if question and not holds(talk[last].content, question):
+        earlier = [i for i in asking if holds(talk[i].content, question)] if in_prompt else []
+        last = earlier[-1] if earlier else (last if in_prompt else len(talk))
+    before = talk[:last]
+    return tuple(before) if any(message.role == "assistant" for message in before) else ()
+
+
+def this_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages without earlier turns of the talk: instructions, and what came last.
+
+    A turn ends with what the assistant said before the last user message that asks.
+    """
+    asking = [
+        i
+        for i, message in enumerate(messages)
+        if message.role == "user" and message.content.strip() and not is_observed(message)
+    ]
+    said = [
+        i
+        for i, message in enumerate(messages[: asking[-1]] if asking else ())
+        if message.role == "assistant" and message.content.strip()
+    ]
+    begin = said[-1] + 1 if said else 0
+    return tuple(m for i, m in enumerate(messages) if i >= begin or m.role == "system")
+
+
+def is_observed(message: Message) -> bool:
+    """Tell whether a user message only hands back what a tool found."""
+    return (
+        message.role == "user"
+        and OBSERVED.match(message.content) is not None
+        and _marked_question(message.content) is None
+    )
 
 
 def turns_in_text(text: str) -> tuple[Message, ...]:
@@ -179,13 +226,17 @@ def question_in_prompt(
     """Return the user's question in a generator's prompt, without context and instructions.
 
     It is a template variable; or what stands after ``Question:`` or in ``<question>``; or the
-    line of a long message that contains a ``known`` search text; or else the last user message.
+    line of a long message that contains a ``known`` search text; or else the last user message
+    that asks, one that is a ``known`` search text before others.
     """
     for key in QUESTION_KEYS:
         value = variables.get(key)
         if value and any(holds(message.content, value) for message in messages):
             return value
-    text = next((m.content for m in reversed(messages) if m.role == "user"), "")
+    known = tuple(known)
+    asked = asked_in(messages)
+    same = [text for text in asked if any(normal(text) == normal(search) for search in known)]
+    text = next(iter((same or asked)[-1:]), "")
     marked = _marked_question(text)
     if marked is None and (len(text) > _LONG or "\n" in text.strip()):
         lines = [line.strip() for line in text.splitlines() if len(line) <= _LONG]
@@ -193,6 +244,12 @@ def question_in_prompt(
             (line for search in known for line in reversed(lines) if holds(line, search)), None
         )
     return marked or text.strip() or None
+
+
+def asked_in(messages: Sequence[Message]) -> list[str]:
+    """Return the user messages that ask; all of them if none does."""
+    said = [message for message in messages if message.role == "user"]
+    return [m.content for m in said if not is_observed(m)] or [m.content for m in said]
 
 
 def _marked_question(text: str) -> str | None:
@@ -221,15 +278,15 @@ def asks_several(facts: SpanFacts, runs: int) -> bool:
 
 
 def readable(output: Field[str]) -> Field[str]:
-    """Return an output, or that there is none when it is only an object's address."""
-    if output.value and _OBJECT_REPR.fullmatch(output.value):
+    """Return an output, or that there is none when it only shows a Python object."""
+    if output.value and output.value.strip() and plain_text(output.value) is None:
         return Field(None, FieldStatus.NOT_CAPTURED, output.source)
     return output
 
 
 def spoken_question(facts: SpanFacts) -> Field[str]:
     """Return the question in a span's input, with the reason where it is missing."""
-    read = facts.input
+    read = readable(facts.input)
     if read.value is None or read.status is FieldStatus.EMPTY:
         return read
     data = facts.input_data
@@ -251,14 +308,14 @@ def spoken_answer(facts: SpanFacts) -> Field[str]:
     found = answer_in(read.value if facts.output_data is None else facts.output_data)
     if found is None:
         return Field(None, FieldStatus.NOT_CAPTURED, read.source)
-    return Field(found, FieldStatus.PRESENT, read.source)
+    return Field(final_answer(found), FieldStatus.PRESENT, read.source)
 
 
 def _question_in_list(data: list[object], depth: int) -> str | None:
     messages = messages_in(data)
     if messages and not all(isinstance(element, str) for element in data):
-        asked = [message for message in messages if message.role == "user"]
-        return asked[-1].content if asked else None
+        asked = asked_in(messages)
+        return asked[-1] if asked else None
     first = data[0] if data else None
     if len(data) == 1 and not isinstance(first, Mapping):
         return question_in(first, depth + 1)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from otel_raglog.conventions.documents import with_score_kinds
 from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.mapping.chunks import completed, known_by_id
+from otel_raglog.mapping.context import context_in
 from otel_raglog.mapping.coverage import Signs, Steps, states_of
-from otel_raglog.mapping.prompting import context_in
 from otel_raglog.mapping.record_fields import Document, RecordFields, StepFields, read_fields
 from otel_raglog.mapping.skipping import explain_skip
 from otel_raglog.model import (

@@ -23,8 +23,11 @@ from otel_raglog.mapping.roles import (
     FUSION_NAME,
     JOINER_NAME,
     RERANKER_NAME,
+    RETRIEVER_NAME,
+    SEARCH_TOOL_NAME,
     name_of,
 )
+from otel_raglog.mapping.texts import data_in
 from otel_raglog.model import (
     NOT_CAPTURED,
     Chunk,
@@ -38,6 +41,9 @@ from otel_raglog.model import (
 )
 
 Chunks = Field[tuple[Chunk, ...]]
+
+_INFERRED = {FieldStatus.NOT_CAPTURED, FieldStatus.REDACTED}
+"""What a reranker was given and is not there for these reasons is what came before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,8 @@ class _Outcome:
     retrievals: list[_Draft]
     rerankings: list[RerankStep]
     last: Chunks
+    parts: int = 1
+    """Of how many lists ``last`` is the union, where no span handed it on as one."""
 
 
 def find_search(view: View) -> Search:
@@ -104,6 +112,7 @@ def _fold(  # noqa: PLR0911  one return per relation of a retriever to those wit
         [draft for outcome in inner for draft in outcome.retrievals],
         [step for outcome in inner for step in outcome.rerankings],
         inner[0].last if len(inner) == 1 else NOT_CAPTURED,
+        inner[0].parts if len(inner) == 1 else len(inner),
     )
     theirs = [outcome.last.value for outcome in inner if outcome.last.value is not None]
     if mine.value is None or (not theirs and not mine.usable):
@@ -111,7 +120,7 @@ def _fold(  # noqa: PLR0911  one return per relation of a retriever to those wit
     if not theirs:
         return _absorbed(view, index, merged, mine, "the spans within it recorded no chunks")
     candidates = union(theirs)
-    several = len(inner) > 1
+    several = merged.parts > 1
     if not several and is_same(mine.value, theirs[0]):
         if not is_shortened(mine.value, theirs[0]):
             return _collapsed(view, index, merged, mine)
@@ -121,7 +130,7 @@ def _fold(  # noqa: PLR0911  one return per relation of a retriever to those wit
     whole = part and is_part(candidates, mine.value)
     fusing = several and (whole or bool(FUSION_NAME.search(name)) or not part)
     if fusing and not CERTAIN_RERANKER_NAME.search(name):
-        why = f"its chunks are the union of {len(inner)} retrievals within it"
+        why = f"its chunks are the union of {merged.parts} retrievals within it"
         draft = _draft(view, index, mine, why)
         draft.step = replace(draft.step, fused=True)
         return _Outcome([*merged.retrievals, draft], merged.rerankings, mine)
@@ -147,18 +156,35 @@ def _found(facts: SpanFacts | None) -> Chunks:
 
 def _draft(view: View, index: int, chunks: Chunks, why: str) -> _Draft:
     facts, node = view.facts(index), view.node(index)
+    name = name_of(node)
     if facts is not None and facts.role is Role.TOOL:
-        why = f"a tool whose name says that it searches ({name_of(node)})"
+        why = f"a tool that hands on documents for a query ({name})"
+        if SEARCH_TOOL_NAME.search(name):
+            why = f"a tool whose name says that it searches ({name})"
     elif facts is not None and facts.role is not Role.RETRIEVER:
-        why = f"a span whose name says that it retrieves ({node.span.name})"
+        why = f"a span around an embedding that hands on documents ({name})"
+        if RETRIEVER_NAME.search(name) or JOINER_NAME.search(name):
+            why = f"a span whose name says that it retrieves ({name})"
     step = RetrieveStep(
         origin=origin_of(view, index, [index], why),
         query=facts.query if facts else NOT_CAPTURED,
         chunks=chunks,
         top_k=facts.top_k if facts else None,
-        filters=filters_in(facts.input_data) if facts else None,
+        filters=(filters_in(facts.input_data) if facts else None) or _written_filters(view, index),
     )
     return _Draft(step, [node.span.span_id])
+
+
+def _written_filters(view: View, index: int) -> str | None:
+    """Return the filter that an LLM wrote for a search within the search (a self-query)."""
+    for inner in view.of_role(Role.LLM):
+        facts = view.facts(inner) if view.ran_within(index, inner) else None
+        for message in (facts.output_messages.value or ()) if facts else ():
+            for data in data_in(message.content, None):
+                found = filters_in(data)
+                if found:
+                    return found
+    return None
 
 
 def _as_wrapper(view: View, index: int, merged: _Outcome, mine: Chunks) -> _Outcome:
@@ -177,6 +203,7 @@ def _as_wrapper(view: View, index: int, merged: _Outcome, mine: Chunks) -> _Outc
         lists = [d.step.chunks.value for d in merged.retrievals if d.step.chunks.value]
         if lists:
             merged.last = Field(union(lists), FieldStatus.PRESENT)
+            merged.parts = len(lists)
     return merged
 
 
@@ -237,7 +264,7 @@ def _as_reranking(
             model=facts.model if facts else None,
         )
         merged.rerankings.append(step)
-    merged.last = mine
+    merged.last, merged.parts = mine, 1
     return merged
 
 
@@ -266,11 +293,18 @@ def _reranking(view: View, members: Sequence[int]) -> RerankStep:
     return RerankStep(
         origin=origin_of(view, carrier, members, why),
         query=best([f.query for f in said]),
-        candidates=best([f.input_documents for f in said]),
-        selected=best([f.documents for f in said]),
+        candidates=best([_or_loss(f.input_documents, f.input) for f in said]),
+        selected=best([_or_loss(f.documents, f.output) for f in said]),
         top_k=next((f.top_k for f in said if f.top_k is not None), None),
         model=next((f.model for f in said if f.model), None),
     )
+
+
+def _or_loss(chunks: Chunks, whole: Field[str]) -> Chunks:
+    """Return chunks that are not there as lost, where the value that held them was."""
+    if chunks.status is FieldStatus.NOT_CAPTURED and whole.value is None:
+        return Field(None, whole.status, whole.source)
+    return chunks
 
 
 def _completed(retrievals: list[RetrieveStep], rerankings: list[RerankStep]) -> Search:
@@ -291,8 +325,9 @@ def _completed(retrievals: list[RetrieveStep], rerankings: list[RerankStep]) -> 
     for reranking in rerankings:
         selected = completed(reranking.selected, by_id, by_text)
         given = completed(reranking.candidates, by_id, by_text)
-        if not given.usable and given.status is FieldStatus.NOT_CAPTURED:
-            given = _given_before(reranking, selected, searched, ranked)
+        if not given.usable and given.status in _INFERRED:
+            before = _given_before(reranking, selected, searched, ranked)
+            given = before if before.usable else given
         ranked.append(replace(reranking, candidates=given, selected=selected))
     return Search(tuple(searched), tuple(ranked))
 

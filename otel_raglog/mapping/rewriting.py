@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from otel_raglog.conventions.queries import searches_in
 from otel_raglog.mapping.collapse import Call, View, origin_of
 from otel_raglog.mapping.question import before_question
 from otel_raglog.mapping.roles import REWRITER_NAME
 from otel_raglog.mapping.texts import (
+    data_in,
     is_close_to_any,
     lines_of,
     normal,
@@ -23,6 +25,7 @@ from otel_raglog.model import (
     RetrieveStep,
     RewriteKind,
     RewriteStep,
+    Role,
 )
 
 MAX_PIECES = 60
@@ -43,9 +46,12 @@ _TALK = re.compile(
 _REWRITING = re.compile(
     r"re-?write|re-?phrase|reformulate|standalone question|search quer(?:y|ies)|"
     r"alternative (?:versions|questions)|different versions|sub-?questions|decompose|"
-    r"generate (?:\w+ )?(?:search |multiple )?quer(?:y|ies)|expand the (?:query|question)",
+    r"generate (?:\w+ )?(?:search |multiple )?quer(?:y|ies)|expand the (?:query|question)|"
+    r"structured? (?:request|query)|structure the (?:user'?s? )?(?:query|question)|"
+    r"quer(?:y|ies) (?:to|for) (?:search|retrieve|look)",
     re.IGNORECASE,
 )
+_HINTS = (REWRITER_NAME, _REWRITING, _PASSAGE)
 _DECISION = re.compile(
     r"\s*(?:yes|no|true|false|none|\d+|(?:binary_)?score\W.*|vector_?store|web_?search)\W*\s*",
     re.IGNORECASE,
@@ -88,8 +94,9 @@ def find_rewrites(
 ) -> tuple[RewriteStep, ...]:
     """Return the calls whose output, or a piece of it, was searched or embedded afterwards.
 
-    A call that stands before a search and is named or told to rewrite counts too when what
-    was searched was not recorded, or was changed once more.
+    A call that stands before a search and is named or told to rewrite, or that a search makes
+    before it finds anything, counts too when what was searched was not recorded, or was changed
+    once more.
     """
     first = min((step.origin.start_unix_nano for step in retrievals), default=None)
     last_inside = max((step.origin.end_unix_nano for step in retrievals), default=None)
@@ -121,15 +128,19 @@ def _rewrite(
     matched = [p for p in pieces if is_close_to_any(p, [target.text for target in later])]
     matched = _without_doubles(matched)
     names = _names(view, call)
-    hinted = bool(REWRITER_NAME.search(names) or _REWRITING.search(call.prompt))
+    told = f"{names} {_instructions(call, retrievals)}"
     if matched:
         why = "an LLM call whose output was searched for or embedded afterwards"
-    elif hinted and _may_be_query(call) and not _has_read(call, retrievals):
-        matched = list(lines_of(call.output.value or ""))[:MAX_PIECES]
-        why = "an LLM call before a search that is named or told to rewrite the question"
     else:
-        return None
-    kind = _kind(call, names, matched, later)
+        inside = _precedes_within_search(view, call)
+        hinted = any(hint.search(told) for hint in _HINTS)
+        if not (hinted or inside) or not _may_be_query(call) or _has_read(call, retrievals):
+            return None
+        matched = _written(call)
+        why = "an LLM call that a search makes before it finds anything"
+        if hinted:
+            why = "an LLM call before a search that is named or told to rewrite the question"
+    kind = _kind(call, told, matched, later)
     rewrites: Field[tuple[str, ...]] = Field(None, call.output.status, call.output.source)
     if matched:
         cut = call.output.status is FieldStatus.TRUNCATED
@@ -144,18 +155,55 @@ def _rewrite(
     )
 
 
-def _kind(call: Call, names: str, rewrites: Sequence[str], later: Sequence[Target]) -> RewriteKind:
+def _precedes_within_search(view: View, call: Call) -> bool:
+    """Tell whether a search makes a call before any search within it has found something."""
+    searches = view.of_role(Role.RETRIEVER)
+    around = [index for index in searches if view.ran_within(index, call.nodes[0])]
+    if not around:
+        return False
+    start = min(view.node(index).span.start_unix_nano for index in around)
+    spans = [view.node(index).span for index in searches]
+    return not any(
+        start <= span.start_unix_nano and span.end_unix_nano <= call.start for span in spans
+    )
+
+
+def _written(call: Call) -> list[str]:
+    """Return the queries in an output that nothing was seen to search for."""
+    text = call.output.value or ""
+    structured = [query for data in data_in(text, call.data) for query in searches_in(data)]
+    return (structured or list(lines_of(text)))[:MAX_PIECES]
+
+
+def _instructions(call: Call, retrievals: Sequence[RetrieveStep]) -> str:
+    """Return what a prompt says itself: without tool results and retrieved pages in it.
+
+    Pages are looked for only where something is told that counts.
+    """
+    own = [m.content for m in call.messages.value or () if m.role != "tool"]
+    told = squeezed("\n".join(own))
+    if not any(cue.search(told) for cue in (*_HINTS, _TALK)):
+        return told
+    for step in retrievals:
+        for chunk in step.chunks.value or ():
+            text = squeezed(chunk.text)
+            if len(text) > _SHORT_CHUNK:
+                told = told.replace(text, " ")
+    return told
+
+
+def _kind(call: Call, told: str, rewrites: Sequence[str], later: Sequence[Target]) -> RewriteKind:
     queries = [target.text for target in later if not target.embedded]
     only_embedded = bool(queries) and not any(is_close_to_any(r, queries) for r in rewrites)
     longest = max((len(rewrite.split()) for rewrite in rewrites), default=0)
-    told = bool(_PASSAGE.search(names) or _PASSAGE.search(call.prompt))
-    if (told and (only_embedded or not queries or longest >= _PASSAGE_WORDS)) or (
+    passage = bool(_PASSAGE.search(told))
+    if (passage and (only_embedded or not queries or longest >= _PASSAGE_WORDS)) or (
         only_embedded and longest >= _PASSAGE_WORDS
     ):
         return RewriteKind.HYDE
     if len(rewrites) > 1:
         return RewriteKind.MULTI_QUERY
-    if before_question(call.messages.value or (), None) or _TALK.search(call.prompt):
+    if before_question(call.messages.value or (), None) or _TALK.search(told):
         return RewriteKind.CONDENSE
     return RewriteKind.REWRITE
 

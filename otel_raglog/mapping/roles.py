@@ -51,8 +51,10 @@ REWRITER_NAME = re.compile(
 
 _SEARCHES = frozenset({Role.RETRIEVER, Role.RERANKER, Role.TOOL})
 _CALLS = frozenset({Role.LLM})
+_EMBEDDINGS = frozenset({Role.EMBEDDER})
 _STAGES = _SEARCHES | {Role.LLM, Role.EMBEDDER}
 _CHAINS = {Role.CHAIN, Role.UNKNOWN, Role.AGENT}
+_LOST = {FieldStatus.REDACTED, FieldStatus.TRUNCATED, FieldStatus.EVICTED}
 _MOST = 0.5
 """A prompt builder's output makes up at least this share of the prompt that follows."""
 
@@ -157,8 +159,22 @@ class _Inside:
 
 
 def _is_search_tool(node: Node, inside: _Inside) -> bool:
-    named = bool(SEARCH_TOOL_NAME.search(name_of(node)))
-    return named and not inside.has(node, _SEARCHES | _CALLS)
+    """Tell whether a tool searches: by its name, or since it hands on documents for a query."""
+    if node.facts is None or inside.has(node, _SEARCHES | _CALLS):
+        return False
+    if SEARCH_TOOL_NAME.search(name_of(node)):
+        return True
+    asked = len((node.facts.query.value or "").split()) > 1
+    return _found_documents(node.facts) and (asked or inside.has(node, _EMBEDDINGS))
+
+
+def _found_documents(facts: SpanFacts) -> bool:
+    """Tell whether an output is a list of texts, each with an id, a score or metadata."""
+    return bool(facts.documents.value) and all(
+        chunk.text_status is not FieldStatus.NOT_CAPTURED
+        and (chunk.id is not None or chunk.score is not None or chunk.metadata)
+        for chunk in facts.documents.value or ()
+    )
 
 
 def _role_by_name(node: Node, role: Role, inside: _Inside) -> Role:
@@ -168,7 +184,7 @@ def _role_by_name(node: Node, role: Role, inside: _Inside) -> Role:
     if RERANKER_NAME.search(name) and not inside.has(node, _SEARCHES):
         certain = bool(CERTAIN_RERANKER_NAME.search(name))
         bare = not inside.has(node, _CALLS)
-        if facts.documents.usable or (certain and bare):
+        if facts.documents.usable or (certain and bare) or _hides_documents(facts, certain=certain):
             return Role.RERANKER
     if JOINER_NAME.search(name) and _joins(node, inside):
         return Role.RETRIEVER
@@ -178,6 +194,12 @@ def _role_by_name(node: Node, role: Role, inside: _Inside) -> Role:
     if named and not inside.has(node, _STAGES):
         return Role.EMBEDDER if EMBEDDER_NAME.search(name) else Role.PROMPT
     return role
+
+
+def _hides_documents(facts: SpanFacts, *, certain: bool) -> bool:
+    """Tell whether a span handed on what was hidden or lost on its way, given documents."""
+    lost = facts.documents.status in _LOST or facts.output.status in _LOST
+    return lost and (certain or facts.input_documents.value is not None)
 
 
 def _joins(node: Node, inside: _Inside) -> bool:
@@ -195,10 +217,10 @@ def _selects(facts: SpanFacts) -> bool:
 
 
 def _is_search_chain(node: Node, inside: _Inside) -> bool:
-    if node.facts is None or not RETRIEVER_NAME.search(node.span.name):
+    if node.facts is None or inside.has(node, _SEARCHES | _CALLS):
         return False
-    if inside.has(node, _SEARCHES | _CALLS):
-        return False
+    if not RETRIEVER_NAME.search(node.span.name):
+        return inside.has(node, _EMBEDDINGS) and _found_documents(node.facts)
     if node.facts.documents.usable:
         return True
     if chunks_in(node.facts.output_data, bare_strings=True) is not None:

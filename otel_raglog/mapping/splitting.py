@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from otel_raglog.mapping.question import asks_several
+from otel_raglog.mapping.questions_apart import split_questions
 from otel_raglog.mapping.roles import GENERATOR_NAME
 from otel_raglog.mapping.tree import NONE, Node, Tree
 from otel_raglog.mapping.turns import split_turns
@@ -34,8 +35,9 @@ def split(tree: Tree) -> tuple[Part, ...]:
     A span that has input or output of its own is one run with all within it, however many
     searches and LLM calls it nests. A span that has none (an HTTP server span, or no span at
     all above several roots) is split when two or more of the pipelines below it each search
-    and then answer, or when LLM calls right below it are the turns of a conversation. Spans
-    between the pipelines go with the next one.
+    and then answer, or when LLM calls right below it are the turns of a conversation or
+    independent questions. A span beside the pipelines goes with the one in whose time it lies,
+    else with the next one.
     """
     if not tree.nodes:
         return ()
@@ -43,6 +45,8 @@ def split(tree: Tree) -> tuple[Part, ...]:
     if len(roots) <= 1:
         top = _topmost(tree)
         turns = (tree.order,) if roots else split_turns(tree)
+        if not roots and len(turns) == 1:
+            turns = split_questions(tree)
         if len(turns) > 1:
             return tuple(Part(min(turn), NONE, turn) for turn in turns)
         return (Part(top, roots[0] if roots else NONE, tree.order),)
@@ -159,5 +163,14 @@ def _spoken(tree: Tree) -> int:
 
 
 def _owner(tree: Tree, node: Node, roots: Sequence[int]) -> int:
-    end = node.span.end_unix_nano
+    """Return the pipeline in whose time a span lies, else the next one, else the last."""
+    start, end = node.span.start_unix_nano, node.span.end_unix_nano
+    around = [
+        root
+        for root in roots
+        if tree.nodes[root].span.start_unix_nano <= start
+        and tree.nodes[root].span.end_unix_nano >= end
+    ]
+    if around:
+        return max(around, key=lambda root: tree.nodes[root].span.start_unix_nano)
     return next((r for r in roots if tree.nodes[r].span.start_unix_nano >= end), roots[-1])

@@ -75,6 +75,14 @@ def lines_of(text: str) -> tuple[str, ...]:
     return tuple(line for raw in text.splitlines() if (line := _clean(raw)))
 
 
+def data_in(text: str, data: object | None) -> tuple[object, ...]:
+    """Return the JSON in an LLM's output: fenced, from its first brace on, and ``data``."""
+    fenced = [parse_json(inner) for inner in _FENCE.findall(text)]
+    start = text.find("{")
+    whole = parse_json(text) or (parse_json(text[start:]) if start > 0 else None)
+    return tuple(found for found in (*fenced, whole, data) if found is not None)
+
+
 def is_close_to_any(text: str, others: Iterable[str]) -> bool:
     """Tell whether a text says the same as one of ``others``."""
     return any(same_text(text, other) for other in others)
@@ -83,11 +91,7 @@ def is_close_to_any(text: str, others: Iterable[str]) -> bool:
 def _pieces(text: str, data: object | None) -> Iterator[str]:
     yield text.strip()
     yield from lines_of(text)
-    for fenced in _FENCE.findall(text):
-        yield from strings_in(parse_json(fenced))
-    start = text.find("{")
-    parsed = parse_json(text) or (parse_json(text[start:]) if start > 0 else None)
-    if parsed is not None:
+    for parsed in data_in(text, None):
         yield from (string.strip() for string in strings_in(parsed))
     if data is not None:
         for string in strings_in(data):

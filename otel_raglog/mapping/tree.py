@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from otel_raglog.mapping.adopting import find_hosts
 from otel_raglog.model import Role, Span, SpanFacts
 
 NONE = -1
@@ -69,7 +70,8 @@ def build_tree(spans: Iterable[Span], facts: dict[bytes, SpanFacts]) -> Tree:
     The same spans in any order and any number of times give the same tree. Parents that lead
     in a circle are cut at the earliest span. Orphans whose parent was not sent (a span that is
     no part of a run was forwarded at once) hang below the shortest span that encloses them all
-    in time, if there is one.
+    in time, if there is one. A second instrumentation's calls hang below the spans in which
+    they ran (:func:`~otel_raglog.mapping.adopting.find_hosts`).
     """
     ordered = sorted(
         unique_spans(spans),
@@ -80,6 +82,9 @@ def build_tree(spans: Iterable[Span], facts: dict[bytes, SpanFacts]) -> Tree:
     parents = [index_of.get(span.parent_id, NONE) for span in ordered]
     _cut_circles(parents)
     _reattach(ordered, known, parents)
+    tops, children = _children(parents)
+    for stray, host in find_hosts(ordered, known, tops, children).items():
+        parents[stray] = host
     return _numbered(ordered, known, parents)
 
 
@@ -184,13 +189,18 @@ def _top_of(index: int, parents: Sequence[int]) -> int:
     return index
 
 
-def _numbered(
-    spans: Sequence[Span], facts: Sequence[SpanFacts | None], parents: Sequence[int]
-) -> Tree:
-    children: list[list[int]] = [[] for _ in spans]
+def _children(parents: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+    children: list[list[int]] = [[] for _ in parents]
     tops: list[int] = []
     for index, parent in enumerate(parents):
         (tops if parent == NONE else children[parent]).append(index)
+    return tops, children
+
+
+def _numbered(
+    spans: Sequence[Span], facts: Sequence[SpanFacts | None], parents: Sequence[int]
+) -> Tree:
+    tops, children = _children(parents)
     enter = [0] * len(spans)
     leave = [0] * len(spans)
     order: list[int] = []

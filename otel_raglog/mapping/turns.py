@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from otel_raglog.mapping.question import OBSERVED
 from otel_raglog.mapping.texts import normal
 from otel_raglog.mapping.tree import Tree
 from otel_raglog.model import Role
-
-_OBSERVED = re.compile(
-    r"\s*[\[<(#*]*\s*(?:observation|tool|search results?|result|context)\b", re.IGNORECASE
-)
-"""How agents without tool messages hand results back: these are no new questions."""
 
 
 def split_turns(tree: Tree) -> tuple[tuple[int, ...], ...]:
@@ -58,6 +52,6 @@ def _continues(tree: Tree, call: int, later: int) -> bool:
         if message.role == "assistant" and normal(message.content) in said
     ]
     return bool(answered) and any(
-        message.role == "user" and not _OBSERVED.match(message.content)
+        message.role == "user" and not OBSERVED.match(message.content)
         for message in messages[answered[-1] + 1 :]
     )

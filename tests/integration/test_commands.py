@@ -1,9 +1,11 @@
 """The commands as users run them: output, exit codes, and no stack trace."""
 
 import json
+import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rag_traces import RAG_SPANS, rag_trace
@@ -166,3 +168,47 @@ def test_help_lists_all_commands():
 def test_every_marker_is_a_prefix_of_something_with_a_namespace():
     """A marker as short as `in` would hold every span there is."""
     assert all(len(prefix) >= 3 for prefix in marker_prefixes())
+
+
+def test_text_without_a_form_in_utf8_is_printed_all_the_same(tmp_path):
+    """A lone surrogate in one record costs nothing, in any format and encoding."""
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"id": "r", "question": "q \\ud800 \\u00e9?", "answer": "a"}\n')
+    for encoding in ("utf-8", "ascii"):
+        env = os.environ | {"PYTHONIOENCODING": encoding}
+        for form in ("table", "json", "jsonl"):
+            done = run("analyze", path, "--format", form, env=env)
+            assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["question"] == "q \ud800 \u00e9?"
+        assert run("explain", path, env=env).returncode == 0
+
+
+def test_a_full_disk_is_one_line(traces):
+    """No stack trace, and not the exit code of a fault found."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "otel_raglog.cli", "analyze", str(traces)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    assert done.returncode != 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_ready_file_that_cannot_be_written_is_named(tmp_path):
+    """The service stops again instead of running unnoticed."""
+    ports = {
+        f"OTEL_RAGLOG_{name}__PORT": "0"
+        for name in ("RECEIVE__GRPC", "RECEIVE__HTTP", "METRICS", "HEALTH")
+    }
+    missing = tmp_path / "none" / "ready.json"
+    done = run(
+        "serve", "--forward-to", "http://127.0.0.1:9", "--ready-file", missing,
+        env=os.environ | ports,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--ready-file" in done.stderr
+    assert "Traceback" not in done.stderr

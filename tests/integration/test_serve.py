@@ -3,6 +3,7 @@
 import random
 import signal
 import socket
+import time
 
 import httpx2
 import pytest
@@ -10,6 +11,7 @@ from rag_traces import OTHER_SPANS, RAG_SPANS, rag_trace
 from samples import span_message, wire_span
 from services import collect, free_port, running_rotel, running_sink, serving, wait_until
 
+from otel_raglog.commands.reading import read_files
 from otel_raglog.receive.span import decode_span
 from otel_raglog_exporters.grouping import encode_request
 
@@ -223,3 +225,20 @@ def test_a_second_signal_ends_a_slow_shutdown(tmp_path):
         served.process.send_signal(signal.SIGTERM)
         assert served.process.wait(20) == 0
         assert '"undelivered_spans": 6' in served.log.read_text()
+
+
+def test_a_backlog_does_not_outlast_the_grace(tmp_path):
+    """What cannot be judged in time goes out unjudged; nothing is lost, and the exit is in time."""
+    random_source = random.Random(8)
+    traces = [rag_trace(random_source, number) for number in range(3_000)]
+    exporters = {"file": {"kind": "file", "path": str(tmp_path / "out.jsonl")}}
+    options = {"shutdown_grace_seconds": 4, "analysis": {"backlog_traces": 5_000}}
+    with serving(tmp_path, exporters, **options) as served:
+        for start in range(0, len(traces), 100):
+            served.send([span for trace in traces[start : start + 100] for span in trace])
+        began = time.monotonic()
+        assert served.stop() == 0
+        assert time.monotonic() - began < 15
+        assert '"undelivered_spans": 0' in served.log.read_text()
+    reading = read_files([tmp_path / "out.jsonl"])
+    assert sum(len(batch.spans) for batch in reading.batches) == 3_000 * (RAG_SPANS + OTHER_SPANS)

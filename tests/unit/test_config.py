@@ -152,3 +152,38 @@ def test_the_schema_describes_every_option():
     text = str(schema)
     for option in known_options():
         assert f"'{option.rpartition('.')[2]}'" in text
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"OTEL_RAGLOG_EXPORTERS__A": "http://x:1", "OTEL_RAGLOG_EXPORTERS__A__KIND": "otlp_http"},
+        {"OTEL_RAGLOG_EXPORTERS": "x", "OTEL_RAGLOG_EXPORTERS__A": "http://x:1"},
+    ],
+)
+def test_variables_that_exclude_each_other_are_named(variables):
+    """A whole and a part of it cannot both be set."""
+    with pytest.raises(ConfigError, match="OTEL_RAGLOG_EXPORTERS__A"):
+        load_config(environ=variables)
+
+
+@pytest.mark.parametrize("value", [".inf", ".nan", "1e12"])
+def test_seconds_are_finite_and_sane(value):
+    """No thread can wait that long."""
+    with pytest.raises(ConfigError, match="shutdown_grace_seconds"):
+        load_config(environ={"OTEL_RAGLOG_SHUTDOWN_GRACE_SECONDS": value})
+
+
+def test_a_key_given_twice_is_refused(tmp_path):
+    """YAML alone would keep the last one in silence."""
+    with pytest.raises(ConfigError, match="given twice"):
+        load_config(write(tmp_path, "hold: {quiet_seconds: 1}\nhold: {max_wait_seconds: 9}\n"))
+
+
+def test_show_hides_secrets_in_endpoints(tmp_path):
+    """Users, passwords and keys are put into URLs as well."""
+    text = "exporters: {b: {kind: otlp_http, endpoint: 'http://me:pw1@host:1/v1/traces?key=k2'}}"
+    shown = show_config(load_config(write(tmp_path, text), {}, {}))
+    assert "pw1" not in shown
+    assert "k2" not in shown
+    assert "host:1/v1/traces" in shown

@@ -34,6 +34,7 @@ class FakeAnalyser:
 
     def __init__(self):
         self.error = None
+        self.seconds = 0
         self.go_on = threading.Event()
         self.go_on.set()
 
@@ -44,6 +45,7 @@ class FakeAnalyser:
 
     def reports(self, trace):
         self.go_on.wait(5)
+        time.sleep(self.seconds)
         if self.error:
             raise self.error
         return (make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK}),)
@@ -90,8 +92,7 @@ def rig():
     rig.pipeline.start()
     yield rig
     rig.analyser.go_on.set()
-    rig.outlet.give_up()
-    rig.pipeline.stop()
+    rig.pipeline.stop(5)
 
 
 def wait_until(condition):
@@ -212,6 +213,34 @@ def test_stopping_judges_what_waits():
     for number in range(5):
         rig.pipeline.release(held(bytes([number]) * 16))
     rig.pipeline.start()
-    rig.pipeline.stop()
+    rig.pipeline.stop(5)
     assert rig.value("raglog_runs_total", service="shop", verdict=RunVerdict.FAULTY.value) == 5
     assert len(rig.queue.spans) == 15
+
+
+def test_what_cannot_be_judged_within_the_grace_passes_unjudged():
+    """The span is worth more than its verdict: nothing is lost, and the stop is in time."""
+    rig = Rig(backlog=1000)
+    traces = [held(number.to_bytes(16, "big")) for number in range(300)]
+    rig.analyser.seconds = 0.05
+    for trace in traces:
+        rig.pipeline.release(trace)
+    rig.pipeline.start()
+    started = time.monotonic()
+    rig.pipeline.stop(0.2)
+    assert time.monotonic() - started < 5
+    assert len(rig.queue.spans) == 900
+    unjudged = rig.value("raglog_skipped_total", reason="shutdown")
+    assert 250 < unjudged < 300
+    judged = rig.value("raglog_runs_total", service="shop", verdict=RunVerdict.FAULTY.value)
+    assert judged + unjudged == 300
+
+
+def test_stopping_before_a_stuck_destination_ends_and_counts():
+    """A dead backend does not keep the process alive."""
+    rig = Rig()
+    rig.queue.full = True
+    rig.pipeline.release(held())
+    rig.pipeline.start()
+    rig.pipeline.stop(0.1)
+    assert rig.given_up == [3]

@@ -32,8 +32,9 @@ _BLANK_AFTER_HEADING = re.compile(
     rf"(?=\Z|\n[ \t*#]*(?:question|query|user|answer|instructions?)\b)"
 )
 _BLANK_TAG = re.compile(rf"(?i)<({_HEADING})>\s{{0,40}}</\1>")
+# DSPy describes its fields with their names in braces, right below a line of its own marks.
 _UNFILLED = re.compile(
-    r"(?i)\{{1,2}\s?(?:context|context_str|documents?|chunks|passages)\s?\}{1,2}"
+    r"(?i)(?<!## \]\]\n)(?<!\{)\{{1,3}\s?(?:context|context_str|documents?|chunks|passages)\s?\}{1,2}"
 )
 _BLANK_NUMBER = re.compile(r"(?m)^\[\d{1,3}\][ \t]*:?[ \t]*$(?=\n\s*(?:\[\d|\n|\Z))")
 _READ_CHARACTERS = 400_000

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.embedded import embedded_for
 from otel_raglog.checks.phrases import listing, number_listing
-from otel_raglog.checks.reading import faithful_rewrites, question_of, rewrites_of
+from otel_raglog.checks.reading import rewrites_of
 from otel_raglog.checks.text.edits import edit_distance
 from otel_raglog.checks.text.lexicon import EMBEDDING_INSTRUCTION, EMBEDDING_PREFIXES
 from otel_raglog.checks.text.numbers import NumberIndex, numbers
@@ -44,10 +45,10 @@ class EmbedderRules:
 
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield every measurement of ``measures`` for every embedding step."""
-        references = _references(run)
+        references = embedded_for(run)
         passages = _passages(run)
         for index, step in enumerate(run.embedders):
-            reason = _why_not(step, references)
+            reason = _why_not(step, references.texts)
             if reason:
                 yield from all_not_applicable(self.measures, reason, step=index)
                 continue
@@ -57,12 +58,19 @@ class EmbedderRules:
                     self.measures, "a hypothetical passage is exempt", step=index
                 )
                 continue
-            yield from _measure_texts(self.measures, texts, references, index)
+            known = references.texts
+            if references.hidden and any(_is_foreign(text, known) for text in texts):
+                yield from all_not_applicable(
+                    self.measures, "what a rewriter wrote is not readable", step=index
+                )
+                continue
+            yield from _measure_texts(self.measures, texts, known, index)
 
 
-def _references(run: Run) -> tuple[str, ...]:
-    question = question_of(run)
-    return (*faithful_rewrites(run), *((question,) if question else ()))
+def _is_foreign(text: str, references: tuple[str, ...]) -> bool:
+    """Whether a text is none of the references word for word."""
+    has = words(_without_instruction(text[:_READ_CHARACTERS]))
+    return all(words(reference) != has for reference in references)
 
 
 def _passages(run: Run) -> frozenset[str]:

@@ -125,10 +125,19 @@ class GeneratorRules:
             return
         question = question_of(run)
         known = (context.known, *((question,) if question else ()), *history_of(run))
-        read = _LEAD_IN.sub(" ", answer[:_READ_CHARACTERS])
+        read = _LEAD_IN.sub(" ", _claims(answer[:_READ_CHARACTERS]))
         found = _Answer(read, question, context, known)
         yield from _unsupported(found)
         yield from _support(found)
+
+
+def _claims(answer: str) -> str:
+    """Return an answer without the sentences that decline: of these nothing is to be grounded.
+
+    An answer that is accumulated from several chunks says of most that they do not tell.
+    """
+    kept = [sentence for sentence in sentences(answer) if not refuses(sentence)]
+    return answer if not kept or len(kept) == len(sentences(answer)) else "\n".join(kept)
 
 
 def _reason(run: Run) -> str:

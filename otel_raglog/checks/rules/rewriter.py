@@ -35,7 +35,7 @@ class _Pair:
     sources: tuple[str, ...]
     rewrites: tuple[str, ...]
     all_rewrites: tuple[str, ...]
-    """Rewrites of all steps: a constraint is dropped only when none of them holds it."""
+    """Rewrites of all steps, and search filters: what one of them holds is not dropped."""
     kind: RewriteKind
 
 
@@ -96,7 +96,11 @@ class RewriterRules:
             yield from all_not_applicable(others, "a hypothetical passage is exempt", step=index)
             return
         pair = _Pair(
-            question, _sources(run, question, index), rewrites, faithful_rewrites(run), step.kind
+            question,
+            _sources(run, question, index),
+            rewrites,
+            (*faithful_rewrites(run), *(r.filters for r in run.retrievers if r.filters)),
+            step.kind,
         )
         yield from (
             *_numbers(pair, index),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from otel_raglog.checks.check import measured, not_applicable
-from otel_raglog.checks.reading import faithful_rewrites, question_of
+from otel_raglog.checks.embedded import embedded_for
 from otel_raglog.checks.similarity.encoder import Encoder
 from otel_raglog.checks.similarity.relevance import text_similarities
 from otel_raglog.model import Measurement, Run, Stage
@@ -25,13 +25,18 @@ class EmbedderSimilarity:
 
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield ``embedder.similarity`` for every embedding step."""
-        question = question_of(run)
-        references = (*faithful_rewrites(run), *((question,) if question else ()))[:_MAX_TEXTS]
+        known = embedded_for(run)
+        references = known.texts[:_MAX_TEXTS]
         for index, step in enumerate(run.embedders):
             texts = [t for t in (step.texts.value or ()) if t.strip()][:_MAX_TEXTS]
             if step.passage or not step.texts.usable or not texts or not references:
                 yield not_applicable(
                     self.measures[0], "no embedded query text, or nothing to compare", step=index
+                )
+                continue
+            if known.hidden and not set(texts) <= set(references):
+                yield not_applicable(
+                    self.measures[0], "what a rewriter wrote is not readable", step=index
                 )
                 continue
             worst = min(max(text_similarities(t, references, self._encoder)) for t in texts)

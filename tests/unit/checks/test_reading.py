@@ -11,7 +11,7 @@ from otel_raglog.checks.reading import (
     retrieved_of,
     selected_of,
 )
-from otel_raglog.model import NOT_CAPTURED, FieldStatus, RewriteKind, missing, present
+from otel_raglog.model import NOT_CAPTURED, FieldStatus, Message, RewriteKind, missing, present
 
 
 def test_retrieval_is_the_union_over_hops() -> None:
@@ -48,6 +48,31 @@ def test_a_prompt_with_the_question_alone_has_no_context() -> None:
     context = context_of(make_run(prompt=f"Context:\n\nQuestion: {QUESTION}"))
     assert context is not None
     assert context.pieces == ()
+
+
+def test_a_call_that_saw_only_what_others_made_of_the_chunks() -> None:
+    """Its own prompt, without the question, is a piece beside the chunks that they saw."""
+    run = make_run(in_prompt=["remote"])
+    own = (Message("user", f"Answer from: two days at home.\n{QUESTION}"),)
+    reduced = replace(run, generators=(replace(run.generators[-1], messages=present(own)),))
+    context = context_of(reduced)
+    assert context is not None
+    assert context.pieces[0] == HANDBOOK["remote"]
+    assert "two days at home" in context.pieces[1]
+    assert QUESTION not in context.pieces[1]
+
+
+def test_chunks_whose_text_was_lost_are_read_from_the_prompt() -> None:
+    """The generator is not judged by the chunks alone whose text happened to be recorded."""
+    run = make_run(in_prompt=["remote", "vacation"])
+    assembly = replace(
+        run.assemblies[-1],
+        selected=present((chunk("remote"), replace(chunk("vacation"), text=""))),
+        context=present(f"{HANDBOOK['remote']}\n\n{HANDBOOK['vacation']}"),
+    )
+    context = context_of(replace(run, assemblies=(assembly,)))
+    assert context is not None
+    assert context.pieces == (HANDBOOK["remote"], HANDBOOK["vacation"])
 
 
 def test_a_follow_up_has_a_form_with_its_conversation() -> None:

@@ -5,7 +5,10 @@ import json
 import random
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 from rag_traces import OTHER_SPANS, RAG_SPANS, rag_trace
+from samples import key_value, span_message
 
 from otel_raglog.commands.reading import read_files
 from otel_raglog.errors import BadInput
@@ -155,3 +158,56 @@ def test_a_missing_file_is_named(tmp_path):
         read_files([tmp_path / "none.jsonl"])
     with pytest.raises(BadInput, match="cannot read"):
         read_files([tmp_path])
+
+
+def test_a_file_that_cannot_be_read_does_not_cost_the_others(tmp_path, otlp_lines):
+    """Of several files the good ones are judged, and the bad one is named."""
+    bad = write(tmp_path, "notes.txt", "just words")
+    reading = read_files([otlp_lines, bad, tmp_path / "none.jsonl"])
+    assert len(reading.traces()) == 2
+    assert [problem for problem in reading.problems if "notes.txt" in problem]
+    assert [problem for problem in reading.problems if "none.jsonl" in problem]
+
+
+def test_long_csv_fields_are_read(tmp_path):
+    """Prompts are longer than the csv module's own limit."""
+    row = f'r1,"When does it leave?","{"x " * 100_000}",At 9.\n'
+    path = write(tmp_path, "long.csv", "id,question,prompt,answer\n" + row)
+    assert len(read_files([path]).runs) == 1
+
+
+def test_null_in_a_list_column_is_recorded_as_missing(tmp_path):
+    """An empty field was not recorded; null was recorded as missing."""
+    path = write(tmp_path, "null.csv", "id,question,answer,retrieved\nr1,When?,At 9.,null\n")
+    reading = read_files([path])
+    assert reading.problems == []
+    assert not reading.runs[0].retrievers[0].chunks.usable
+
+
+def test_a_csv_without_known_columns_is_named(tmp_path):
+    """A file without a header would otherwise be an empty success."""
+    with pytest.raises(BadInput, match="no column of a run record"):
+        read_files([write(tmp_path, "r.csv", "r1,When?,At 9.\nr2,Why?,So.\n")])
+
+
+def test_a_byte_order_mark_is_no_content(tmp_path, otlp_lines):
+    """Some editors put one in front."""
+    path = write(tmp_path, "bom.jsonl", b"\xef\xbb\xbf" + otlp_lines.read_bytes())
+    assert len(read_files([path]).traces()) == 2
+
+
+@pytest.mark.parametrize("wanted", [ord("{"), ord("[")])
+def test_protobuf_that_looks_like_json_is_read(tmp_path, wanted):
+    """A message begins with a line break and may have the length of a brace."""
+    message = ResourceSpans()
+    message.scope_spans.add().spans.append(span_message())
+    message.resource.attributes.append(key_value("pad", ""))
+    missing = wanted - message.ByteSize()
+    message.resource.attributes[0].value.string_value = "x" * missing
+    while message.ByteSize() > wanted:
+        value = message.resource.attributes[0].value
+        value.string_value = value.string_value[1:]
+    body = ExportTraceServiceRequest(resource_spans=[message]).SerializeToString()
+    assert body[:2] == bytes([0x0A, wanted])
+    reading = read_files([write(tmp_path, "r.pb", body)])
+    assert (len(reading.traces()), reading.problems) == (1, [])

@@ -6,7 +6,7 @@ from rich.console import Console
 from samples import make_report, make_run
 
 from otel_raglog.commands.tables import print_reports, shorten
-from otel_raglog.model import FaultType, Stage
+from otel_raglog.model import FaultType, Stage, present
 
 
 def printed(*reports):
@@ -38,8 +38,6 @@ def test_no_run_at_all_is_said():
 
 def test_markup_in_texts_is_not_interpreted():
     """A question with brackets is printed as it is."""
-    from otel_raglog.model import present
-
     text = printed(make_report(run=make_run(question=present("[bold]what?[/bold]"))))
     assert "[bold]what?[/bold]" in text
 
@@ -49,3 +47,10 @@ def test_shorten_makes_one_line():
     assert shorten("a\n b", 10) == "a b"
     assert shorten("x" * 20, 10) == "x" * 9 + "…"
     assert shorten(None) == ""
+
+
+def test_control_characters_do_not_reach_the_terminal():
+    """A question with escape sequences is shown, not obeyed."""
+    text = printed(make_report(run=make_run(question=present("\x1b[31mred\x1b[0m"))))
+    assert "\x1b[31m" not in text
+    assert "[31mred" in text

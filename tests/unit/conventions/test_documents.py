@@ -120,3 +120,14 @@ def test_merged():
     assert merged([Chunk("x")], [Chunk("x ", "1", 0.5)])[0].id == "1"
     assert merged([Chunk("x")], [Chunk("y", "1")])[0].id is None
     assert merged([Chunk("x")], []) == (Chunk("x"),)
+
+
+def test_artifacts():
+    """A tool's artifact, where it holds documents, comes before its content."""
+    message = {
+        "content": [{"type": "text", "text": "told"}],
+        "artifact": [{"id": "1", "text": "x"}],
+    }
+    assert [chunk.id for chunk in chunks_in({"data": message}, bare_strings=True)] == ["1"]
+    message["artifact"] = ["chart.png"]
+    assert [chunk.text for chunk in chunks_in(message, bare_strings=True)] == ["told"]

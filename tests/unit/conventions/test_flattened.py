@@ -46,3 +46,9 @@ def test_flatten():
     flat = flatten({"a": {"b": [{"c": 1}]}})
     assert flat["a.b.0.c"] == 1
     assert flat["a.b"] == [{"c": 1}]
+
+
+def test_indices():
+    """Items keep the indices that they had among those evicted."""
+    read = ListAttributes({"d.3.id": "x", "d.5.id": "y"}).read("d")
+    assert (read.indices, read.gaps) == ((3, 5), True)

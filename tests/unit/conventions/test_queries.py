@@ -2,7 +2,13 @@
 
 import pytest
 
-from otel_raglog.conventions.queries import embedded_texts_in, filters_in, query_in, top_k_in
+from otel_raglog.conventions.queries import (
+    embedded_texts_in,
+    filters_in,
+    query_in,
+    searches_in,
+    top_k_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,3 +47,11 @@ def test_limits_and_filters():
     assert top_k_in({"top_k": None}) is None
     assert filters_in({"filters": {"b": 1, "a": 2}}) == '{"a": 2, "b": 1}'
     assert filters_in({"filters": None}) is None
+
+
+def test_written_searches():
+    """All search texts that an LLM wrote as JSON, under any name of a query."""
+    assert searches_in({"query": "fares", "filter": "eq(year, 2025)"}) == ("fares",)
+    assert searches_in({"queries": ["a", "b"], "plan": [{"sub_question": "c"}]}) == ("a", "b", "c")
+    assert searches_in({"arguments": {"search_query": "d"}, "id": "x"}) == ("d",)
+    assert searches_in({"query": " "}) == searches_in("fares") == ()

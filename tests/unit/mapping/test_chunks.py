@@ -56,3 +56,13 @@ def test_completed():
     ]
     empty = Field((), FieldStatus.EMPTY)
     assert completed(empty, by_id, by_text) is empty
+
+
+def test_hidden_texts_are_known_by_id():
+    """A chunk named by id alone is hidden where another step's was; a text comes first."""
+    hidden = Chunk("", "1", text_status=FieldStatus.REDACTED)
+    named = present((Chunk("", "1", text_status=FieldStatus.NOT_CAPTURED),))
+    (found,) = completed(named, known_by_id([[hidden]]), {}).value
+    assert found.text_status is FieldStatus.REDACTED
+    (found,) = completed(named, known_by_id([[hidden], [A]]), {}).value
+    assert found == A

@@ -38,6 +38,14 @@ def test_nothing_retrieves():
     assert not is_retrieved(Steps(), Signs())
 
 
+def test_rewriter_of_a_search_without_a_span():
+    """An earlier LLM call may have rewritten for a search of which nothing is known."""
+    early = Signs(shows_context=True, early_calls=True)
+    assert state(Stage.REWRITER, Steps(), early).reason is UnknownReason.NOT_CAPTURED
+    assert state(Stage.REWRITER, Steps(), Signs(shows_context=True)).absent
+    assert state(Stage.REWRITER, Steps(retrievers=(retrieval(),)), early).absent
+
+
 def test_embedder():
     """A search by words has no embedder; any other that left none did not capture it."""
     steps = Steps(retrievers=(retrieval(),))

@@ -63,6 +63,32 @@ def test_a_chain_that_generates(view_of):
     assert (step.answer.value, step.messages.value[0].content) == ("a", "p")
 
 
+def test_reasoned_answers(view_of):
+    """A reasoned output is the answer's call; the step says what the user was told."""
+    view = view_of(
+        llm("answer", "q", "Thought: I know.\nAnswer: It is so."),
+        llm("title", "t", "It is so, yes"),
+    )
+    assert generator(view, "It is so.").origin.name == "answer"
+    assert generator(view, "It is so.").answer.value == "It is so."
+
+
+def test_answers_of_several_calls(view_of):
+    """The step of several calls has the answer, all messages and tokens, and the first bad end."""
+
+    def part(text, reason):
+        found = {"llm.token_count.prompt": 5, "llm.finish_reason": reason}
+        return llm("m", f"q {text}", text, attributes=found)
+
+    view = view_of(part("one thing", "length"), part("another thing", "stop"))
+    calls = llm_calls(view)
+    step = generate_step(view, calls[1], present("one thing\nanother thing"), calls)
+    assert step.answer.value == "one thing\nanother thing"
+    assert [m.content for m in step.messages.value] == ["q one thing", "q another thing"]
+    assert (step.tokens.prompt, step.finish_reason) == (10, "length")
+    assert len(step.origin.span_ids) == 2
+
+
 def test_tokens(view_of):
     """Tokens are summed over calls; nothing recorded stays nothing."""
     view = view_of(

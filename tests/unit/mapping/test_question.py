@@ -9,11 +9,13 @@ from otel_raglog.mapping.question import (
     asks_several,
     before_question,
     history_in,
+    is_observed,
     question_in,
     question_in_prompt,
     readable,
     spoken_answer,
     spoken_question,
+    this_turn,
     turns_in_text,
 )
 from otel_raglog.model import FieldStatus, Message, present
@@ -86,6 +88,43 @@ def test_history():
     assert history_in("x", Q) == ()
 
 
+def test_history_in_a_prompt():
+    """A prompt's last message may not hold the question: it is still no history."""
+    talk = [Message("user", "q0"), Message("assistant", "a0")]
+    assert before_question([*talk, Message("user", "Use x. And on Sundays?")], "Sundays, too?") == (
+        *talk,
+    )
+    refine = [Message("user", Q), Message("assistant", "x"), Message("user", "Refine it with y.")]
+    assert before_question(refine, Q) == ()
+    assert history_in({"chat_history": [USER, {"role": "assistant", "content": "x"}]}, "y") != ()
+
+
+def test_this_turn():
+    """Instructions and what came after the assistant's last word before the question."""
+    rules, old = Message("system", "s"), [Message("user", "q0"), Message("assistant", "a0")]
+    now = [Message("user", Q), Message("assistant", "I search."), Message("tool", "x")]
+    assert this_turn([rules, *old, *now]) == (rules, *now)
+    assert this_turn([rules, *now]) == (rules, *now)
+
+
+@pytest.mark.parametrize(
+    ("text", "observed"),
+    [
+        ("Observation: x", True),
+        ("<tool_response>x", False),
+        ("Tool result:\nx", True),
+        ("[Search results]\nx", True),
+        ("Context matters why?", False),
+        ("Result of the last audit?", False),
+        (f"Context: x\nQuestion: {Q}", False),
+    ],
+)
+def test_observed(text, observed):
+    """A message that only hands a tool's results back asks nothing."""
+    assert is_observed(Message("user", text)) is observed
+    assert not is_observed(Message("assistant", text))
+
+
 def test_turns_in_a_prompt():
     """Turns that are written out in a condensing prompt are read."""
     text = "Rewrite.\n\n<Chat History>\nuser: q0\nassistant: a0\nmore\n\n<Follow Up Message>\nx"
@@ -142,3 +181,8 @@ def test_spoken():
     assert spoken_answer(facts(said={"answer": "a"})).value == "a"
     assert spoken_answer(facts(said="<async_generator object at 0x7f00>")).value is None
     assert readable(present("a < b")).value == "a < b"
+    assert readable(present("StopEvent(result=Out(a='b)')")).value is None
+    assert readable(present("StopEvent(result='cut he...")).value is None
+    assert spoken_question(facts(given="QueryBundle(query_str='x')")).value is None
+    assert spoken_answer(facts(said={"result": "AgentOutput(response='x')"})).value is None
+    assert spoken_answer(facts(said="Thought: x\nAnswer: y")).value == "y"

@@ -80,6 +80,13 @@ def test_a_refusal_makes_no_claims() -> None:
     assert measurements["numbers_unsupported"].value is None
 
 
+def test_sentences_that_decline_make_no_claims() -> None:
+    """What is accumulated from several chunks says of most of them that they do not tell."""
+    plain = found(make_run())["words_unsupported_share"].value
+    answer = f"{make_run().answer.value} This chapter does not mention any such entitlement."
+    assert found(make_run(answer=answer))["words_unsupported_share"].value == plain
+
+
 def test_an_abbreviation_of_the_answers_own_words_is_no_new_name() -> None:
     """A head-up display may be called HUD."""
     answer = "They get paid vacation days (PVD), 25 a year."

@@ -1,0 +1,194 @@
+"""The messages of a prompt to the part of them that is context."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from otel_raglog.mapping.question import this_turn
+from otel_raglog.mapping.texts import holds, normal, sections, squeezed
+from otel_raglog.model import Chunk, Message
+
+CONTEXT_VARIABLE = re.compile(
+    r"(?:^|_)(?:context|contexts|documents|docs|passages|chunks|sources|summaries|evidence|"
+    r"knowledge|references|context_str|context_msg|retrieved)(?:_|$)",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"^[ \t]*(?P<mark>-{3,}|={3,}|\*{3,}|#{3,}|\"{3,})[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*(?P<language>[^\n`]*)$", re.MULTILINE)
+_TAGGED = re.compile(
+    r"<(context|contexts|documents|docs|passages|sources|search_results)>(.*?)</\1>",
+    re.DOTALL | re.IGNORECASE,
+)
+_NAMED = (
+    r"(?:context|documents?|passages?|sources?|excerpts|references|search results|"
+    r"retrieved (?:chunks|information))"
+)
+_LABEL = re.compile(rf"(?<!`)(?<!data )\b{_NAMED}\b[^\n:.`]{{0,40}}:[ \t]*", re.IGNORECASE)
+_LEADS_IN = re.compile(rf"\b(?:{_NAMED}|chunks|information|text|notes)\b", re.IGNORECASE)
+_LEADS_ELSEWHERE = re.compile(
+    r"\b(?:questions?|query|queries|input|message|conversation|history|choices|options|tools|"
+    r"examples?|schema|format)\b",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"\n[ \t#*]*(?:user |original |the )?(?:question|query)[ \t*]*:[^\n]*", re.IGNORECASE
+)
+_NUMBERED = re.compile(r"(?:^|\n)\s*\[(?:1|doc(?:ument)? ?1)\]", re.IGNORECASE)
+_HANDED_BACK = re.compile(r"\s*observation\s*:\s*", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\w*\}")
+_PROBE_CHARS = 48
+
+
+def probes_of(chunks: Sequence[Chunk]) -> tuple[str, ...]:
+    """Return the beginnings of chunks, by which :func:`has_any` knows them again."""
+    texts = [normal(chunk.text) for chunk in chunks if chunk.text.strip()]
+    return tuple(dict.fromkeys(text[:_PROBE_CHARS] for text in texts if text))
+
+
+def folded(text: str) -> str:
+    """Return a text as :func:`has_any` reads it: without case, with single blanks."""
+    return squeezed(text).casefold()
+
+
+def has_any(text: str, probes: Sequence[str]) -> bool:
+    """Tell whether a :func:`folded` text holds one of ``probes``."""
+    return any(probe in text for probe in probes)
+
+
+def context_in(
+    messages: Sequence[Message],
+    variables: Mapping[str, str],
+    chunks: Sequence[Chunk],
+    question: str | None,
+) -> str | None:
+    """Return the context in a prompt, ``None`` when it cannot be told from the rest.
+
+    In this order: the context variables of the prompt's template; tool results; what stands
+    between marks (rules, tags, ``Context:``, DSPy's fields) in the messages that hold the
+    chunks, or else in all messages of this turn; those messages without the question.
+    """
+    prompt = "\n\n".join(message.content for message in messages)
+    named = [value for name, value in variables.items() if CONTEXT_VARIABLE.search(name)]
+    if named and all(not value.strip() for value in named):
+        return ""
+    seen = [value for value in named if value.strip() and holds(prompt, value)]
+    if seen:
+        return "\n\n".join(seen)
+    tools = _tool_results(messages)
+    if tools:
+        return "\n\n".join(tools)
+    messages = this_turn(messages)
+    probes = probes_of(chunks)
+    holding = [message for message in messages if has_any(folded(message.content), probes)]
+    cut = [_between_marks(message.content, probes) for message in holding or messages]
+    marked = [text for text in cut if text is not None]
+    if marked and (not holding or len(marked) == len(holding)):
+        return "\n\n".join(marked)
+    if holding:
+        return "\n\n".join(_without(message.content, question) for message in holding)
+    rest = [message.content for message in messages if not _is_question(message, question)]
+    return "\n\n".join(rest) if len(rest) < len(messages) else None
+
+
+def shows_context(messages: Sequence[Message], variables: Mapping[str, str]) -> bool:
+    """Tell whether a prompt visibly holds context: a variable, a tool result, or marks of it.
+
+    What earlier turns of the talk show does not count: a "thank you" searches for nothing.
+    """
+    if any(CONTEXT_VARIABLE.search(name) and value.strip() for name, value in variables.items()):
+        return True
+    current = this_turn(messages)
+    if any(text.strip() for text in _tool_results(current)):
+        return True
+    for message in current:
+        if _NUMBERED.search(message.content):
+            return True
+        inside = _between_marks(message.content, ())
+        if inside is not None and inside.strip() and message.role in {"system", "user"}:
+            return True
+    return False
+
+
+def _tool_results(messages: Sequence[Message]) -> list[str]:
+    """Return what tools handed back, also as the user's ``Observation:`` (ReAct)."""
+    found: list[str] = []
+    for message in messages:
+        observed = _HANDED_BACK.match(message.content) if message.role == "user" else None
+        if message.role == "tool":
+            found.append(message.content)
+        elif observed is not None:
+            found.append(message.content[observed.end() :])
+    return found
+
+
+def _between_marks(text: str, probes: Sequence[str]) -> str | None:
+    """Return what stands between marks of context; ``None`` without any, or if it cuts chunks."""
+    whole = folded(text)
+    wanted = [probe for probe in probes if probe in whole]
+    for found in _marked(text, wanted):
+        inside = folded(found)
+        if all(probe in inside for probe in wanted):
+            return found.strip()
+    return None
+
+
+def _marked(text: str, probes: Sequence[str]) -> Iterator[str]:
+    fields = sections(text)
+    if fields:  # DSPy: a description of the fields is no context, nor are their placeholders
+        named = [body for name, body in fields.items() if CONTEXT_VARIABLE.search(name)]
+        if named and not any(_PLACEHOLDER.fullmatch(body) for body in named):
+            yield "\n\n".join(named)
+        return
+    tagged = [body for _, body in _TAGGED.findall(text)]
+    if tagged and not all(_PLACEHOLDER.fullmatch(body.strip()) for body in tagged):
+        yield "\n\n".join(tagged)
+    rules = list(_RULE.finditer(text))
+    if len(rules) == 2 and rules[0]["mark"][0] == rules[1]["mark"][0]:  # noqa: PLR2004  a pair
+        lead = _lead(text[: rules[0].start()])
+        if _LEADS_IN.search(lead) or not _LEADS_ELSEWHERE.search(lead):
+            yield text[rules[0].end() : rules[1].start()]
+    yield from _fenced(text, probes)
+    label = _LABEL.search(text)
+    if label:
+        rest = text[label.end() :]
+        asked = list(_ASKED.finditer(rest))
+        yield rest[: asked[-1].start()] if asked else rest
+
+
+def _fenced(text: str, probes: Sequence[str]) -> Iterator[str]:
+    """Yield what the only code fence holds, if it is introduced as context or holds a chunk.
+
+    Fences mostly hold code, schemas and formats: those say nothing of context.
+    """
+    fences = list(_FENCE.finditer(text))
+    if len(fences) != 2:  # noqa: PLR2004  an opening and a closing fence
+        return
+    inside = text[fences[0].end() : fences[1].start()]
+    plain = fences[0]["language"].strip().lower() in {"", "text", "txt", "md", "markdown"}
+    introduced = plain and _LEADS_IN.search(_lead(text[: fences[0].start()]))
+    if introduced or has_any(folded(inside), probes):
+        yield inside
+
+
+def _lead(text: str) -> str:
+    """Return the last line before a mark that says something."""
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _without(text: str, question: str | None) -> str:
+    asked = list(_ASKED.finditer(text))
+    if asked:
+        text = text[: asked[-1].start()] + text[asked[-1].end() :]
+    if question and question in text:
+        head, _, tail = text.rpartition(question)
+        text = head + tail
+    return text.strip()
+
+
+def _is_question(message: Message, question: str | None) -> bool:
+    return (
+        message.role == "user"
+        and bool(question)
+        and normal(message.content) == normal(question or "")
+    )

@@ -1,0 +1,50 @@
+"""Texts that programs recorded to what they tell a person."""
+
+from __future__ import annotations
+
+import re
+
+from otel_raglog.conventions.reprs import message_text
+
+_OBJECT_REPR = re.compile(r"\s*<[^>]* at 0x[0-9a-f]+>\s*", re.IGNORECASE)
+_CALL_REPR = re.compile(r"\s*<?(?:[a-z_]\w*\.)*_?[A-Z]\w*\([A-Za-z_]\w*=")
+"""``StopEvent(result=AgentOutput(...``: what Python shows of an object."""
+
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_MAX_REPR_CHARS = 10_000
+
+_THOUGHT = re.compile(r"^[ \t]*thought[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_CONCLUDED = re.compile(r"^[ \t]*(?:final )?answer[ \t]*:[ \t]*", re.IGNORECASE | re.MULTILINE)
+_ACTION = re.compile(r"^[ \t]*action\s*:", re.IGNORECASE | re.MULTILINE)
+
+
+def plain_text(text: str) -> str | None:
+    """Return a text, that of a message's repr, ``None`` when it only shows a Python object."""
+    if not text.strip() or _OBJECT_REPR.fullmatch(text):
+        return None
+    return message_text(text) or (None if _is_object(text) else text)
+
+
+def final_answer(text: str) -> str:
+    """Return what an agent tells the user: the part of a reasoned output after ``Answer:``."""
+    thought, concluded = _THOUGHT.search(text), _CONCLUDED.search(text)
+    if concluded is None or _ACTION.search(text):
+        return text
+    if "final" not in concluded[0].lower() and (
+        thought is None or thought.end() > concluded.start()
+    ):
+        return text
+    return text[concluded.end() :].strip() or text
+
+
+def _is_object(text: str) -> bool:
+    """Tell whether a text is the repr of one object and nothing else, whole or shortened."""
+    if _CALL_REPR.match(text) is None:
+        return False
+    bare = _QUOTED.sub("", text[:_MAX_REPR_CHARS])
+    depth = 0
+    for position, sign in enumerate(bare):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 and sign == ")":
+            return not bare[position + 1 :].strip(" \t\r\n>")
+    return True

@@ -1,0 +1,138 @@
+"""Retrievals and rerankings to the chunks that were selected for the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from otel_raglog.mapping.chunks import is_part, union
+from otel_raglog.mapping.collapse import Call, View
+from otel_raglog.mapping.context import folded, has_any, probes_of
+from otel_raglog.mapping.retrieving import Search
+from otel_raglog.model import (
+    NOT_CAPTURED,
+    Chunk,
+    Field,
+    FieldStatus,
+    RetrieveStep,
+    StepOrigin,
+)
+
+Chunks = Field[tuple[Chunk, ...]]
+
+
+def selected_chunks(
+    view: View, search: Search, family: Sequence[Call] = (), judges: Sequence[Call] = ()
+) -> Chunks:
+    """Return the chunks that the last selecting steps handed on to the prompt.
+
+    Those are the rerankings whose choice no later reranking took up, and the retrievals that
+    no fusion and no reranking took up. Left out is what one of ``judges`` (LLM calls that
+    neither rewrite nor answer) read and what was then searched for once more, if none of it is
+    in the prompts of ``family``: it was rejected, not dropped.
+    """
+    lists: list[tuple[StepOrigin, Chunks]] = []
+    for position, step in enumerate(search.rerankings):
+        later = search.rerankings[position + 1 :]
+        if not (
+            step.selected.value
+            and any(_takes_up(other.candidates, step.selected) for other in later)
+        ):
+            lists.append((step.origin, step.selected))
+    nests = _Nests(view, search.retrievals)
+    lists.extend(
+        (retrieval.origin, retrieval.chunks)
+        for retrieval in search.retrievals
+        if not _is_taken(retrieval, search, nests)
+    )
+    lists = _without_rejected(lists, search.retrievals, family, judges)
+    usable = [chunks for _, chunks in lists if chunks.usable]
+    if not usable:
+        return lists[0][1] if lists else NOT_CAPTURED
+    chunks = union([found.value or () for found in usable])
+    status = FieldStatus.PRESENT if chunks else FieldStatus.EMPTY
+    if any(found.status is FieldStatus.TRUNCATED for found in usable):
+        status = FieldStatus.TRUNCATED
+    return Field(chunks, status, usable[-1].source)
+
+
+class _Nests:
+    """Tells whether a retrieval's span lies within another's, or handed its chunks to it."""
+
+    def __init__(self, view: View, retrievals: Iterable[RetrieveStep]) -> None:
+        self._view = view
+        wanted = {span_id for step in retrievals for span_id in step.origin.span_ids}
+        self._index = {
+            span_id: index
+            for index in view.indices
+            if (span_id := view.node(index).span.span_id) in wanted
+        }
+
+    def inside(self, inner: RetrieveStep, outer: RetrieveStep) -> bool:
+        first = self._index.get(inner.origin.span_id)
+        return first is not None and any(
+            self._view.tree.contains(index, first)
+            for span_id in outer.origin.span_ids
+            if (index := self._index.get(span_id)) is not None
+        )
+
+    def given(self, step: RetrieveStep) -> Chunks:
+        index = self._index.get(step.origin.span_id)
+        facts = self._view.facts(index) if index is not None else None
+        return facts.input_documents if facts is not None else NOT_CAPTURED
+
+
+def _takes_up(candidates: Chunks, chunks: Chunks) -> bool:
+    return candidates.value is not None and is_part(chunks.value or (), candidates.value)
+
+
+def _is_taken(step: RetrieveStep, search: Search, nests: _Nests) -> bool:
+    """Tell whether a later step had a retrieval's chunks to choose from.
+
+    A fusion has those of all retrievals within it, even if it cut them all. Of one beside it
+    (Haystack's joiner) it may have cut some: one chunk in common is enough.
+    """
+    fusions = [other for other in search.retrievals if other.fused and other is not step]
+    if any(nests.inside(step, other) for other in fusions):
+        return True
+    takers = [other.candidates for other in search.rerankings]
+    if not step.fused:
+        takers += [other.chunks for other in fusions]
+        takers += [nests.given(other) for other in fusions]
+    chunks = step.chunks.value
+    if not chunks:
+        return any(taker.usable for taker in takers)
+    return any(
+        taker.value is not None and any(is_part((chunk,), taker.value) for chunk in chunks)
+        for taker in takers
+    )
+
+
+def _without_rejected(
+    lists: Sequence[tuple[StepOrigin, Chunks]],
+    retrievals: Sequence[RetrieveStep],
+    family: Sequence[Call],
+    judges: Sequence[Call],
+) -> list[tuple[StepOrigin, Chunks]]:
+    verdicts = [(call, folded(call.prompt)) for call in judges if call.output.value]
+    if not verdicts or not family:
+        return list(lists)
+    prompts = [folded(call.prompt) for call in family]
+    last_search = max((step.origin.start_unix_nano for step in retrievals), default=0)
+
+    def rejected(origin: StepOrigin, chunks: Chunks) -> bool:
+        end = origin.end_unix_nano
+        after = [
+            step.chunks.value or () for step in retrievals if step.origin.start_unix_nano >= end
+        ]
+        again = union(after)
+        own = probes_of([chunk for chunk in chunks.value or () if not is_part((chunk,), again)])
+        return (
+            bool(own and after)
+            and not any(has_any(prompt, own) for prompt in prompts)
+            and any(
+                end <= call.start and call.end <= last_search and has_any(prompt, own)
+                for call, prompt in verdicts
+            )
+        )
+
+    return [(origin, chunks) for origin, chunks in lists if not rejected(origin, chunks)]

@@ -1,0 +1,103 @@
+"""What of a prompt is context."""
+
+import pytest
+
+from otel_raglog.mapping.context import context_in, shows_context
+from otel_raglog.model import Chunk, Message
+
+Q = "When does it leave?"
+CHUNK = Chunk("The night ferry leaves Ellery at 22:15 from May to September.", "a")
+OTHER = Chunk("Dogs are welcome on deck 4 of the Aurelia, on a short lead.", "b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Context:\n{CHUNK.text}\n\nQuestion: {Q}\nAnswer:",
+        f"Context information is below.\n------\n{CHUNK.text}\n------\nAnswer the query.\nQuery: {Q}",
+        f"Use this.\n<context>\n{CHUNK.text}\n</context>\n{Q}",
+        f"Answer from these passages:\n{CHUNK.text}",
+    ],
+)
+def test_context_between_marks(text):
+    """Marks cut the context out."""
+    assert context_in([Message("user", text)], {}, [CHUNK], Q) == CHUNK.text
+
+
+def test_marks_that_would_cut_chunks_are_not_trusted():
+    """When a chunk is outside the marks, the whole message without the question is context."""
+    text = f"{OTHER.text}\nContext:\n{CHUNK.text}\nQuestion: {Q}"
+    found = context_in([Message("user", text)], {}, [CHUNK, OTHER], Q)
+    assert CHUNK.text in found
+    assert OTHER.text in found
+    assert Q not in found
+
+
+def test_context_by_variable():
+    """A context variable of the template is the context, if the prompt holds it."""
+    messages = [Message("user", f"Answer.\n{CHUNK.text}\n{Q}")]
+    assert context_in(messages, {"context_str": CHUNK.text}, [], Q) == CHUNK.text
+    assert context_in(messages, {"context": " "}, [], Q) == ""
+
+
+def test_context_of_tools():
+    """Tool results are the context of an agent."""
+    messages = [Message("user", Q), Message("tool", CHUNK.text), Message("tool", "x")]
+    assert context_in(messages, {}, [], Q) == f"{CHUNK.text}\n\nx"
+
+
+def test_context_that_cannot_be_told():
+    """A lone message without marks is not split."""
+    assert context_in([Message("user", "x y z")], {}, [], Q) is None
+    assert context_in([Message("system", "facts"), Message("user", Q)], {}, [], Q) == "facts"
+
+
+def test_signs_of_context():
+    """Marks, numbered sources, tool results and variables show context."""
+    assert shows_context([Message("system", "Answer.\n[1] a fact")], {})
+    assert shows_context([Message("tool", "x")], {})
+    assert shows_context([], {"documents": "x"})
+    assert not shows_context([Message("user", "Tell me a joke.")], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"Use the documents below.\n```\n{CHUNK.text}\n```\n{Q}", True),
+        (f"Answer in this form.\n```json\n{{}}\n```\n{Q}", False),
+        (f"Answer in this form.\n```\n{{}}\n```\n{Q}", False),
+        (f"Some choices are below.\n-----\n(1) ferries\n-----\n{Q}", False),
+        (f"Here is the initial question:\n-----\n{Q}\n-----\nImprove it.", False),
+        ("<< Example >>\nData Source:\n{}\n<< Structured Request >>", False),
+        ("1. `context` (str):\n2. `question` (str):", False),
+        ("[[ ## context ## ]]\n{context}\n\n[[ ## question ## ]]\n{question}", False),
+        (f"[[ ## context ## ]]\n{CHUNK.text}\n\n[[ ## question ## ]]\n{Q}", True),
+    ],
+)
+def test_marks_of_other_things(text, shown):
+    """Fences and rules around code, schemas, choices and questions are no marks of context."""
+    assert shows_context([Message("user", text)], {}) is shown
+
+
+def test_a_fence_that_holds_a_chunk():
+    """A code fence with a known chunk in it is a mark of context, however it is introduced."""
+    text = f"Here:\n```json\n{CHUNK.text}\n```\n{Q}"
+    assert context_in([Message("user", text)], {}, [CHUNK], Q) == CHUNK.text
+
+
+def test_context_of_earlier_turns():
+    """What tools found in earlier turns is no sign of retrieval in this one."""
+    talk = [Message("user", Q), Message("tool", CHUNK.text), Message("assistant", "At 22:15.")]
+    assert shows_context(talk[:2], {})
+    assert not shows_context([*talk, Message("user", "Thank you!")], {})
+
+
+def test_observations_are_tool_results():
+    """Agents without tool messages hand results back as the user's."""
+    talk = [
+        Message("user", Q),
+        Message("assistant", "Thought: x\nAction: search"),
+        Message("user", f"Observation: {CHUNK.text}"),
+    ]
+    assert context_in(talk, {}, [CHUNK], Q) == CHUNK.text
+    assert shows_context(talk, {})

@@ -1,0 +1,70 @@
+"""Which LLM calls made the answer together."""
+
+from span_trees import llm, oi, retriever
+
+from otel_raglog.mapping.collapse import llm_calls
+from otel_raglog.mapping.family import find_family, speakers
+from otel_raglog.model import NOT_CAPTURED, Chunk, present
+
+Q = "When does it leave?"
+FERRY = "The night ferry leaves Ellery at 22:15 from May to September."
+DOGS = "Dogs are welcome on deck 4 of the Aurelia, on a short lead."
+CHUNKS = present((Chunk(FERRY, "a"), Chunk(DOGS, "b")))
+
+
+def names(view, answer=NOT_CAPTURED, chunks=CHUNKS, apart=()):
+    calls = llm_calls(view)
+    found = find_family(view, calls[-1], calls, apart, chunks, answer)
+    return [view.node(call.leaf).span.name for call in found]
+
+
+def test_by_what_was_said(view_of):
+    """A call that was shown chunks belongs to the answer if its output is in the next prompt."""
+    view = view_of(
+        llm("map", f"{FERRY} {Q}", "The night ferry leaves at 22:15."),
+        llm("grade", f"{DOGS} {Q}", "no"),
+        llm("rewrite", Q, "departure of the night ferry"),
+        llm("reduce", "The night ferry leaves at 22:15. departure of the night ferry", "22:15"),
+    )
+    assert names(view) == ["map", "reduce"]
+    assert names(view, apart=[0]) == ["reduce"]
+
+
+def test_short_outputs(view_of):
+    """A short output counts where it is a line of its own or has a label."""
+    for line, used in (
+        ("Response: 18 euros.", True),
+        ("18 euros.", True),
+        ("for 18 euros.", False),
+    ):
+        view = view_of(llm("map", FERRY, "18 euros."), llm("reduce", f"Sum up.\n{line}", "22:15"))
+        assert names(view) == ["map", "reduce"] if used else ["reduce"]
+
+
+def test_by_the_synthesizer(view_of):
+    """The calls of one synthesizer belong together, whatever they say."""
+    parts = [llm("one", DOGS, "x"), llm("two", FERRY, "22:15")]
+    view = view_of(oi("CHAIN", "app", oi("CHAIN", "TreeSummarize.synthesize", *parts)))
+    assert names(view) == ["one", "two"]
+    searching = oi("CHAIN", "summarize", retriever("r", Q, DOGS), *parts)
+    assert names(view_of(searching)) == ["two"]
+
+
+def test_without_known_chunks(view_of):
+    """Where no search was recorded, a prompt that shows context counts as one with chunks."""
+    view = view_of(
+        llm("map", f"Context:\n{FERRY}", "The night ferry leaves at 22:15."),
+        llm("reduce", "The night ferry leaves at 22:15.", "22:15"),
+    )
+    assert names(view, chunks=NOT_CAPTURED) == ["map", "reduce"]
+
+
+def test_speakers(view_of):
+    """Several outputs that are the answer, one after the other, are all of it."""
+    view = view_of(llm("one", FERRY, "It leaves at 22:15."), llm("two", DOGS, "It does not say."))
+    calls = llm_calls(view)
+    joined = present("1: It leaves at 22:15.\n2: It does not say.")
+    assert speakers(calls[1], calls, joined) == calls
+    assert names(view, joined) == ["one", "two"]
+    assert speakers(calls[1], calls, present("It does not say.")) == calls[1:]
+    assert speakers(calls[1], calls, present("It does not say. " + "Else. " * 20)) == calls[1:]

@@ -1,0 +1,39 @@
+"""What a recorded text tells a person."""
+
+import pytest
+
+from otel_raglog.mapping.outputs import final_answer, plain_text
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("At 22:15.", "At 22:15."),
+        ("AIMessage(content='At 22:15.')", "At 22:15."),
+        ("<async_generator object at 0x7f00>", None),
+        ("StopEvent(result=Out(a='b)'))", None),
+        ("StopEvent(result='cut he...", None),
+        ("Out(a=1) and Out(a=2)", "Out(a=1) and Out(a=2)"),
+        ("print(end='')", "print(end='')"),
+        (" ", None),
+    ],
+)
+def test_plain_text(text, plain):
+    """A message's repr says what the message says; other objects say nothing."""
+    assert plain_text(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("Thought: I can answer.\nAnswer: At 22:15.", "At 22:15."),
+        ("I now know it.\nFinal Answer: At 22:15.\nAnd again.", "At 22:15.\nAnd again."),
+        ("Thought: I search.\nAction: search\nAnswer: none", None),
+        ("The answer: at 22:15.", None),
+        ("Answer: at 22:15.", None),
+        ("Thought: x\nAnswer:", None),
+    ],
+)
+def test_final_answer(text, part):
+    """Only what follows a reasoned output's conclusion is told to the user."""
+    assert final_answer(text) == (part or text)
