@@ -192,10 +192,15 @@ def context_of(run: Run) -> Context | None:
     if context is None and run.assemblies and run.assemblies[-1].context.usable:
         return Context((), prompt)
     rest = _without(context or prompt, question_of(run))
-    # Beside a known selection, of which nothing is in the prompt, a short rest is instruction.
-    # Where nobody recorded what was selected, even a short one may be the context.
-    fewest = 1 if selected is None else _FEWEST_CONTEXT_WORDS
+    # Beside known chunks, of which none is in the prompt, a short rest is instruction. Where
+    # no text of a chunk was recorded, even a short one may be the context.
+    fewest = _FEWEST_CONTEXT_WORDS if _can_tell(selected) else 1
     return Context((rest,) if len(content_words(rest)) >= fewest else (), prompt)
+
+
+def _can_tell(selected: tuple[Chunk, ...] | None) -> bool:
+    """Tell whether what was selected is known: nothing at all, or chunks that can be read."""
+    return selected is not None and (not selected or bool(readable(selected)))
 
 
 def _unrecorded(run: Run, selected: Iterable[Chunk], kept: Iterable[str]) -> tuple[str, ...]:
@@ -208,21 +213,6 @@ def _unrecorded(run: Run, selected: Iterable[Chunk], kept: Iterable[str]) -> tup
     return tuple(
         text for text in paragraphs if text.strip() and " ".join(text.split()) not in known
     )
-
-
-def _prompt_context(run: Run) -> str | None:
-    """Return the part of the prompt that is neither question nor instruction."""
-    return next(
-        (text for step in reversed(run.assemblies) if (text := text_of(step.context))), None
-    )
-
-
-def _unreadable(run: Run, selected: tuple[Chunk, ...]) -> tuple[str, ...]:
-    """Return the prompt's context when the text of a selected chunk was lost: it stands there."""
-    context = _prompt_context(run)
-    if context is None or len(readable(selected)) == len(selected):
-        return ()
-    return (_without(context, question_of(run)),)
 
 
 def _reduced(run: Run, prompt: str, selected: Iterable[Chunk]) -> tuple[str, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from otel_raglog.detect.judgeable import step_unknown, verdict_without_judging
+from otel_raglog.detect.language import reads_as_english
 from otel_raglog.detect.rules1_weights import (
     CLUES,
     LEAK,
@@ -25,6 +27,9 @@ from otel_raglog.model import (
     WarningType,
 )
 
+_NEED_NO_READING = frozenset(
+    {FaultType.EMPTY_RESULT, FaultType.OUTPUT_TRUNCATED, FaultType.BLANK_CONTEXT}
+)
 _BY_STEP = frozenset({Stage.REWRITER, Stage.EMBEDDER, Stage.RERANKER})
 
 
@@ -40,7 +45,10 @@ class Rules1:
 
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`."""
-        return {stage: self._judge_stage(run, stage, measurements) for stage in Stage}
+        verdicts = {stage: self._judge_stage(run, stage, measurements) for stage in Stage}
+        if reads_as_english(run):
+            return verdicts
+        return {stage: _in_another_language(verdict) for stage, verdict in verdicts.items()}
 
     def _judge_stage(self, run: Run, stage: Stage, measurements: Sequence[Measurement]) -> Verdict:
         unjudged = verdict_without_judging(run, stage)
@@ -54,6 +62,21 @@ class Rules1:
             _step_verdict(run, stage, index, own, ignored) for index in range(len(run.steps(stage)))
         )
         return _worst(stage, steps)
+
+
+def _in_another_language(verdict: Verdict) -> Verdict:
+    """Keep what needs no reading; of the rest nothing is known."""
+    if verdict.verdict not in {StageVerdict.FAULTY, StageVerdict.OK}:
+        return verdict
+    plain = tuple(fault for fault in verdict.fault_types if fault in _NEED_NO_READING)
+    if plain:
+        return replace(verdict, fault_types=plain, warnings=())
+    return Verdict(
+        verdict.stage,
+        StageVerdict.UNKNOWN,
+        reason=UnknownReason.ABSTAINED,
+        explanation="the texts do not read as English, the only language that rules-1 knows",
+    )
 
 
 def _ignored(run: Run, stage: Stage) -> frozenset[FaultType]:

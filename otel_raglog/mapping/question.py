@@ -237,13 +237,23 @@ def question_in_prompt(
     asked = asked_in(messages)
     same = [text for text in asked if any(normal(text) == normal(search) for search in known)]
     text = next(iter((same or asked)[-1:]), "")
-    marked = _marked_question(text)
+    marked = _marked_question(text) or _behind_instruction(text, known)
     if marked is None and (len(text) > _LONG or "\n" in text.strip()):
         lines = [line.strip() for line in text.splitlines() if len(line) <= _LONG]
         marked = next(
             (line for search in known for line in reversed(lines) if holds(line, search)), None
         )
     return marked or text.strip() or None
+
+
+def _behind_instruction(text: str, known: Iterable[str]) -> str | None:
+    """Return what was searched for where a message hands it on (``Based on the above: …``)."""
+    plain = normal(text)
+    for search in known:
+        head = plain.removesuffix(normal(search))
+        if head != plain and head.rstrip().endswith(":"):
+            return search.strip()
+    return None
 
 
 def asked_in(messages: Sequence[Message]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from span_trees import llm, oi, retriever, summary, trace_of
+from span_trees import embedding, llm, oi, retriever, span, summary, trace_of
 
 from otel_raglog.checks.rules.assembly import AssemblyRules
 from otel_raglog.mapping.mapping import map_trace
@@ -83,3 +83,11 @@ def test_context_in_a_code_fence():
     (run,) = map_trace(trace_of(llm("ChatCompletion", prompt, A)))
     assert run.skip_reason is None
     assert run.assemblies[0].context.value == FERRY
+
+
+def test_an_instruction_in_front_of_the_question_is_no_part_of_it():
+    """What was embedded, behind a colon in the message, is the question."""
+    asked = [("system", FERRY), ("user", f"Based on the above, answer: {Q}")]
+    request = span("POST /ask", embedding("CreateEmbeddings", Q), llm("ChatCompletion", asked, A))
+    (run,) = map_trace(trace_of(request))
+    assert run.question.value == Q

@@ -11,6 +11,7 @@ from otel_raglog.checks.reading import (
     retrieved_of,
     selected_of,
 )
+from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import NOT_CAPTURED, FieldStatus, Message, RewriteKind, missing, present
 
 
@@ -90,3 +91,18 @@ def test_an_empty_answer_is_an_answer_and_a_missing_one_is_none() -> None:
     run = make_run()
     bare = replace(run.generators[0], answer=NOT_CAPTURED)
     assert answer_of(replace(run, answer=NOT_CAPTURED, generators=(bare,))) is None
+
+
+def test_a_short_context_counts_when_no_chunk_can_be_read() -> None:
+    """With content capture off chunks are ids; the prompt still holds the context."""
+    record = {
+        "id": "x",
+        "question": "What is the leave allowance at Nordlys?",
+        "system_prompt": "Answer from:\nThe leave allowance at Nordlys is 27 days a year.",
+        "prompt": "What is the leave allowance at Nordlys?",
+        "answer": "The leave allowance is 27 days a year.",
+    }
+    for known in ({"retrieved": [{"id": "a"}]}, {"retrieved": None, "passed": ["a"]}):
+        context = context_of(run_from_record(record | known))
+        assert context is not None
+        assert "27 days" in "".join(context.pieces)

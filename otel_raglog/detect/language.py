@@ -1,0 +1,42 @@
+"""The texts of a run to whether they are in the language that the checks know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from otel_raglog.checks.text.lexicon import STOPWORDS
+from otel_raglog.checks.text.words import words
+from otel_raglog.model import Run
+
+_FEWEST_WORDS = 10
+_LEAST_SHARE = 0.13
+"""English running text has a quarter of function words and more, in short technical sentences
+a sixth; related languages share some of their forms and stay below an eighth."""
+_MOST_FOREIGN = 0.3
+_LAST_LATIN = 0x24F  # the end of Latin Extended-B
+_MOST_CHARACTERS = 20_000
+
+
+def reads_as_english(run: Run) -> bool:
+    """Tell whether question, answer and chunks read as English; a few words are taken to.
+
+    Decided by the share of English function words, or by letters of other scripts.
+    """
+    text = "\n".join(_texts(run))[:_MOST_CHARACTERS]
+    letters = [character for character in text if character.isalpha()]
+    foreign = sum(ord(character) > _LAST_LATIN for character in letters)
+    if letters and foreign > _MOST_FOREIGN * len(letters):
+        return False
+    found = words(text)
+    if len(found) < _FEWEST_WORDS:
+        return True
+    return sum(word in STOPWORDS for word in found) >= _LEAST_SHARE * len(found)
+
+
+def _texts(run: Run) -> Iterator[str]:
+    for field in (run.question, run.answer):
+        if field.usable and field.value:
+            yield field.value
+    for step in run.retrievers:
+        for chunk in step.chunks.value or ():
+            yield chunk.text

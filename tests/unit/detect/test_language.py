@@ -1,0 +1,78 @@
+"""What is read as English, and what the detector says of the rest."""
+
+import pytest
+from samples import make_run
+
+from otel_raglog.checks.registry import build_checks
+from otel_raglog.checks.runner import measure
+from otel_raglog.detect.language import reads_as_english
+from otel_raglog.detect.rules1 import Rules1
+from otel_raglog.mapping.record import run_from_record
+from otel_raglog.model import FaultType, Stage, StageVerdict, UnknownReason, present
+
+GERMAN = {
+    "question": "Wie viele Urlaubstage gibt es?",
+    "chunk": "Der Jahresurlaub beträgt 27 Tage. Anträge gehen an die Personalabteilung.",
+    "answer": "Es gibt 27 Urlaubstage.",
+}
+OTHERS = [
+    "Hoeveel vakantiedagen zijn er? De vakantie is 27 dagen. Aanvragen gaan naar de leiding.",
+    "Combien de jours de congé y a-t-il? Le congé est de 27 jours. Il faut le demander tôt.",
+    "¿Cuántos días de vacaciones hay? Las vacaciones son 27 días y se piden en la oficina.",
+    "Quanti giorni di ferie ci sono? Le ferie sono 27 giorni e si chiedono al responsabile.",
+    "Hur många semesterdagar finns det? Semestern är 27 dagar och chefen ska veta det.",
+    "有給休暇は何日ですか。年次有給休暇は27日です。申請は上司に提出してください。",
+    "Сколько дней отпуска? Ежегодный отпуск составляет 27 дней.",
+]
+
+
+def german(**changes):
+    """Return a run record in German."""
+    record = {
+        "id": "de",
+        "question": GERMAN["question"],
+        "retrieved": [{"id": "a", "text": GERMAN["chunk"]}],
+        "passed": ["a"],
+        "prompt": f"Kontext: {GERMAN['chunk']}\nFrage: {GERMAN['question']}",
+        "answer": GERMAN["answer"],
+    }
+    return run_from_record(record | changes)
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_other_languages_are_told(text):
+    """Related languages share forms with English, but few."""
+    question, _, rest = text.partition("?")
+    run = make_run(question=present(question), answer=present(rest), retrievers=())
+    assert not reads_as_english(run)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "refund policy",
+        "How long do refunds take? Doc 1: refunds take 1 days. Doc 2: refunds take 2 days.",
+        "Who wrote Les Misérables? Victor Hugo wrote Les Misérables in 1862.",
+    ],
+)
+def test_short_and_technical_english_is_english(text):
+    """Names of other languages and dry sentences do not make it foreign."""
+    assert reads_as_english(make_run(question=present(text), answer=present("")))
+
+
+def test_another_language_is_not_judged():
+    """A detector that cannot read says so instead of crying wolf."""
+    run = german()
+    verdicts = Rules1().judge(run, measure(run, build_checks(None)))
+    for stage in (Stage.RETRIEVER, Stage.ASSEMBLY, Stage.GENERATOR):
+        assert verdicts[stage].verdict is StageVerdict.UNKNOWN
+        assert verdicts[stage].reason is UnknownReason.ABSTAINED
+    assert verdicts[Stage.RERANKER].verdict is StageVerdict.ABSENT
+
+
+def test_what_needs_no_reading_is_judged_in_any_language():
+    """An empty result and a cut-off answer are facts of the record."""
+    run = german(retrieved=[], passed=[], finish_reason="length")
+    verdicts = Rules1().judge(run, measure(run, build_checks(None)))
+    assert verdicts[Stage.RETRIEVER].fault_types == (FaultType.EMPTY_RESULT,)
+    assert verdicts[Stage.GENERATOR].fault_types == (FaultType.OUTPUT_TRUNCATED,)
