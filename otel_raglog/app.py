@@ -16,7 +16,7 @@ from otel_raglog.building import build_analyser, build_markers
 from otel_raglog.clock import SystemClock
 from otel_raglog.config import Config, Hold, Sending
 from otel_raglog.errors import ConfigError
-from otel_raglog.pipeline import Outlet, Pipeline
+from otel_raglog.pipeline import Outlet, Pipeline, TraceLimits
 from otel_raglog.receive.grpc_door import GrpcDoor
 from otel_raglog.receive.http_door import build_http_app
 from otel_raglog.receive.inbox import MemoryInbox
@@ -108,6 +108,9 @@ class Service:
             AnnotationOptions(config.annotations.openinference_evaluations),
             backlog_traces=config.analysis.backlog_traces,
             remember_traces=config.hold.remember_traces,
+            limits=TraceLimits(
+                config.analysis.max_trace_spans, int(config.analysis.max_trace_text_mib * _MIB)
+            ),
         )
         receive = config.receive
         self._inbox = MemoryInbox(receive.max_waiting_spans, int(receive.max_waiting_mib * _MIB))

@@ -98,6 +98,12 @@ class Analysis(_Section):
         gt=0,
         description="Traces waiting to be judged; beyond it traces pass unjudged, counted.",
     )
+    max_trace_spans: int = Field(
+        1_000, gt=0, description="Traces with more held spans pass unjudged, counted."
+    )
+    max_trace_text_mib: float = Field(
+        4, gt=0, description="Traces with more text than this pass unjudged, counted."
+    )
     encoder_threads: int = Field(
         0, ge=0, description="Texts encoded side by side; 0 takes the number of cores, 4 at most."
     )

@@ -13,7 +13,7 @@ import structlog
 
 from otel_raglog.analysis import Analyser
 from otel_raglog.errors import Unavailable
-from otel_raglog.model import HeldTrace, Report, WireSpan
+from otel_raglog.model import HeldTrace, Report, Span, Trace, WireSpan
 from otel_raglog.report.annotations import (
     AnnotationOptions,
     annotate,
@@ -27,6 +27,24 @@ _ROOM_WAIT_SECONDS = 0.02
 _IDLE_SECONDS = 0.1
 _LAST_SECONDS = 0.5
 _log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLimits:
+    """What one trace may cost the detector: time grows with the square of both."""
+
+    max_spans: int = 1_000
+    max_text_characters: int = 4 * 1024 * 1024
+
+    def passed_by(self, trace: Trace) -> bool:
+        """Tell whether ``trace`` is too large to be judged beside others."""
+        if len(trace.spans) > self.max_spans:
+            return True
+        return sum(map(_characters, trace.spans)) > self.max_text_characters
+
+
+def _characters(span: Span) -> int:
+    return sum(len(value) for value in span.attributes.values() if isinstance(value, str))
 
 
 class FanOut(Protocol):
@@ -132,7 +150,9 @@ class Pipeline:
         *,
         backlog_traces: int,
         remember_traces: int,
+        limits: TraceLimits = TraceLimits(),
     ) -> None:
+        self._limits = limits
         self._analyser = analyser
         self._outlet = outlet
         self._metrics = metrics
@@ -237,6 +257,9 @@ class Pipeline:
 
     def _judge(self, held: HeldTrace) -> list[WireSpan]:
         trace = self._analyser.decode(held)
+        if self._limits.passed_by(trace):
+            self._metrics.skipped.labels("too_large").inc()
+            return [append(span, b"") for span in held.spans]
         reports = self._analyser.reports(trace)
         exemplars = {
             report.run.run_id: self._exemplars.choose(report.verdict) for report in reports

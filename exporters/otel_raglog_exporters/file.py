@@ -29,6 +29,7 @@ class FileConfig:
 class FileExporter:
     """Appends to one file, a whole line per export, handed to the system before it returns.
 
+    A file that was moved or deleted (log rotation) is opened anew at the next export.
     A line that could not be written whole is taken back, so that the file stays readable
     when the disk fills up. Only one process may write to the file.
 
@@ -55,6 +56,7 @@ class FileExporter:
                 raise Unavailable("the exporter is closed")
             line, rejected = _encode(spans)
             if line:
+                self._follow_rotation()
                 self._append(line.encode() + b"\n")
         message = "not readable as OTLP" if rejected else ""
         return ExportOutcome(len(spans) - rejected, rejected, message)
@@ -65,6 +67,24 @@ class FileExporter:
             if not self._closed:
                 self._closed = True
                 os.close(self._file)
+
+    def _follow_rotation(self) -> None:
+        """Open the file anew when it was moved or deleted: else spans go where nobody looks."""
+        try:
+            there = self._path.stat()
+        except FileNotFoundError:
+            there = None
+        except OSError as failure:
+            raise Unavailable(f"{self._path}: {failure.strerror}") from failure
+        ours = os.fstat(self._file)
+        if there is not None and (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino):
+            return
+        try:
+            renewed = _open(self._path)
+        except ConfigError as failure:
+            raise Unavailable(str(failure)) from failure
+        os.close(self._file)
+        self._file, self._torn = renewed, _is_torn(self._path, renewed)
 
     def _append(self, line: bytes) -> None:
         if self._torn:

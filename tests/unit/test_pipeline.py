@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -10,7 +11,7 @@ from samples import GENERATOR, RETRIEVER, TOP, TRACE_ID, make_report, span_messa
 from otel_raglog.clock import ManualClock
 from otel_raglog.errors import Unavailable
 from otel_raglog.model import Completion, FaultType, HeldTrace, RunVerdict, Stage, Trace
-from otel_raglog.pipeline import Outlet, Pipeline
+from otel_raglog.pipeline import Outlet, Pipeline, TraceLimits
 from otel_raglog.receive.span import decode_span
 from otel_raglog.report.annotations import AnnotationOptions
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics
@@ -54,7 +55,7 @@ class FakeAnalyser:
 class Rig:
     """A pipeline between a fake detector and fake queues."""
 
-    def __init__(self, backlog=10):
+    def __init__(self, backlog=10, limits=None):
         self.registry = CollectorRegistry()
         self.queue = Queue()
         self.given_up = []
@@ -68,6 +69,7 @@ class Rig:
             AnnotationOptions(),
             backlog_traces=backlog,
             remember_traces=100,
+            limits=limits or TraceLimits(),
         )
 
     def value(self, name, **labels):
@@ -234,6 +236,20 @@ def test_what_cannot_be_judged_within_the_grace_passes_unjudged():
     assert 250 < unjudged < 300
     judged = rig.value("raglog_runs_total", service="shop", verdict=RunVerdict.FAULTY.value)
     assert judged + unjudged == 300
+
+
+@pytest.mark.parametrize("limits", [TraceLimits(max_spans=2), TraceLimits(max_text_characters=100)])
+def test_a_trace_that_would_take_minutes_passes_unjudged(limits):
+    """One giant agent run must not make the others wait; it is counted by reason."""
+    rig = Rig(limits=limits)
+    trace = held()
+    long = wire_span(span_message(TOP, attributes={"input.value": "x" * 101}))
+    trace = replace(trace, spans=(long, *trace.spans[1:]))
+    rig.pipeline.release(trace)
+    rig.pipeline.start()
+    rig.pipeline.stop(5)
+    assert rig.raw() == [span.raw for span in trace.spans]
+    assert rig.value("raglog_skipped_total", reason="too_large") == 1
 
 
 def test_stopping_before_a_stuck_destination_ends_and_counts():

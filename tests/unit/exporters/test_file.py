@@ -146,3 +146,32 @@ def test_a_closed_exporter_writes_no_more(path, exporter, span):
     with pytest.raises(Unavailable):
         exporter.export([span(1)])
     assert path.read_text() == ""
+
+
+@pytest.mark.parametrize("rotate", ["rename", "unlink"])
+def test_a_rotated_file_is_opened_anew(path, exporter, span, rotate):
+    """After log rotation spans go where people look, and none is lost."""
+    exporter.export([span(1)])
+    old = path.with_suffix(".1")
+    if rotate == "rename":
+        path.rename(old)
+    else:
+        path.unlink()
+    assert exporter.export([span(1), span(2)]).accepted == 2
+    assert [len(line) for line in names(path)] == [2]
+    if rotate == "rename":
+        assert [len(line) for line in names(old)] == [1]
+
+
+def test_a_folder_that_went_away_is_waited_for(tmp_path, span):
+    """The spans are kept and tried again."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    exporter = FileExporter(FileConfig(folder / "spans.jsonl"))
+    (folder / "spans.jsonl").unlink()
+    folder.rmdir()
+    with pytest.raises(Unavailable):
+        exporter.export([span(1)])
+    folder.mkdir()
+    assert exporter.export([span(1)]).accepted == 1
+    exporter.close()
