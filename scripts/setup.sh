@@ -12,7 +12,8 @@ python=${1:-}
 if [ -n "$python" ]; then
     fits "$python" || { echo "setup: $python is no Python 3.11, 3.12 or 3.13 with venv" >&2; exit 2; }
 else
-    for candidate in python3.12 python3.13 python3.11 python3 python; do
+    # pyenv's shims only work for chosen versions; its folders hold all of them.
+    for candidate in python3.12 "$HOME"/.pyenv/versions/3.12*/bin/python3.12 python3.13 python3.11 python3 python; do
         if fits "$candidate"; then python=$candidate; break; fi
     done
     [ -n "$python" ] || { echo "setup: no Python 3.11, 3.12 or 3.13 with venv was found on PATH" >&2; exit 2; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -185,6 +186,9 @@ class _Loaded:
 
 def _load(folder: Path, intra_op_threads: int, workers: int) -> _Loaded:
     # Heavy libraries load with the model, so that importing the checks stays cheap.
+    # onnxruntime (seen in 1.32) sends usage data to its makers and writes a device id into the
+    # home folder unless this is set before it is imported. A telemetry sidecar must not.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # noqa: TID251  set, not read
     import onnxruntime as ort  # noqa: PLC0415
     from tokenizers import Tokenizer  # noqa: PLC0415
 

@@ -1,7 +1,10 @@
 """The bundled encoder."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +102,15 @@ def test_it_is_an_encoder_and_works_again_after_close(encoder: MiniLmEncoder) ->
     fresh.close()
     assert np.array_equal(before, fresh.encode(["one", "two"])[:1])
     fresh.close()
+
+
+def test_the_runtime_sends_nothing_and_leaves_nothing_behind(tmp_path) -> None:
+    """onnxruntime would write a device id and a queue of usage data; we must not phone home."""
+    environment = os.environ | {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    code = (
+        "from otel_raglog.checks.similarity.encoder import MiniLmEncoder\n"
+        "MiniLmEncoder().encode(['one text'])"
+    )
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
