@@ -15,6 +15,15 @@ from otel_raglog.model import HeldTrace, Report, Run, Span, Tier, Trace
 from otel_raglog.receive.span import decode_span
 from otel_raglog.report.building import build_report
 
+_MOST_ENCODED_CHUNKS = 200
+_MOST_ENCODED_CHARACTERS = 500_000
+
+
+def _is_heavy(run: Run) -> bool:
+    texts = {chunk.text for step in run.retrievers for chunk in step.chunks.value or ()}
+    texts |= {chunk.text for step in run.rerankers for chunk in step.candidates.value or ()}
+    return len(texts) > _MOST_ENCODED_CHUNKS or sum(map(len, texts)) > _MOST_ENCODED_CHARACTERS
+
 
 @dataclass(frozen=True, slots=True)
 class Analyser:
@@ -49,7 +58,12 @@ class Analyser:
 
     def _judge(self, run: Run, spent_seconds: float) -> Report:
         started = self.clock.perf_counter()
-        measurements = measure(run, self.checks, self.failures) if run.skip_reason is None else ()
+        checks = self.checks
+        if _is_heavy(run):
+            # Each chunk costs milliseconds to encode, and others wait behind this run.
+            checks = [check for check in checks if not check.name.startswith("similarity.")]
+            run = replace(run, notes=(*run.notes, "so much was retrieved that rules alone judged"))
+        measurements = measure(run, checks, self.failures) if run.skip_reason is None else ()
         verdicts = self.detector.judge(run, measurements)
         report = build_report(
             run,

@@ -32,7 +32,7 @@ from otel_raglog_exporters.registry import build_exporter
 from otel_raglog_exporters.sending import Exporter, Sender, SendingConfig
 
 _MIB = 1024 * 1024
-_LAST_SECONDS = 0.5
+_LAST_SECONDS = 1.0
 _log = structlog.get_logger()
 
 
@@ -78,7 +78,7 @@ class Service:
         if not config.exporters:
             raise ConfigError(
                 "exporters: no destination is configured; name one, for example "
-                "exporters.backend.endpoint: http://127.0.0.1:4317, or use --forward-to"
+                "exporters.backend.endpoint: http://phoenix:4317, or use --forward-to"
             )
         self._config = config
         clock = self._clock = SystemClock()
@@ -94,7 +94,8 @@ class Service:
             self.ledger.add_exporter(name)
         counts = _WorkerCounts(self.ledger, self.metrics, names)
         self._outlet = Outlet(
-            FanOut(self._senders), lambda spans: counts.dropped("shutdown", spans)
+            FanOut(self._senders),
+            lambda exporter, spans: self.ledger.dropped(exporter, "shutdown", spans),
         )
         self._pipeline = Pipeline(
             build_analyser(
@@ -184,15 +185,17 @@ class Service:
         deadline = self._clock.monotonic() + self._config.shutdown_grace_seconds
         self._grpc.stop(min(1.0, self._left(deadline)))
         self._servers["http"].stop(min(1.0, self._left(deadline)))
-        # Judging may use half of what is left: a verdict is worth less than the span it is for.
-        if not self._worker.stop(self._left(deadline) / 2):
+        # Waiting for room may take all but the last of the grace. Judging may use half of what is
+        # left: a verdict is worth less than the span it is for.
+        if not self._worker.stop(max(0.0, self._left(deadline) - _LAST_SECONDS)):
             self._outlet.give_up()
             self._worker.stop(_LAST_SECONDS)
-        self._pipeline.stop(self._left(deadline) / 2)
+        if not self._pipeline.stop(self._left(deadline) / 2):
+            self._pipeline.stop(self._left(deadline))
+            self._outlet.give_up()
+            self._pipeline.stop(_LAST_SECONDS)
         self._sending_stopped.set()
-        for sender in self._senders:
-            sender.stop(self._left(deadline))
-        self._outlet.give_up()
+        self._stop_senders(max(_LAST_SECONDS, self._left(deadline)))
         self._servers["health"].stop(0.5)
         self._servers["metrics"].stop(0.5)
 
@@ -204,8 +207,18 @@ class Service:
         self._pipeline.hurry()
         self._outlet.give_up()
         if self._sending_stopped.is_set():
-            for sender in self._senders:
-                sender.stop(_LAST_SECONDS)
+            self._stop_senders(_LAST_SECONDS)
+
+    def _stop_senders(self, grace_seconds: float) -> None:
+        """Stop all senders at once: none may use up the time of another."""
+        threads = [
+            threading.Thread(target=sender.stop, args=(grace_seconds,), daemon=True)
+            for sender in self._senders
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(grace_seconds + 2 * _LAST_SECONDS)
 
     def _left(self, deadline: float) -> float:
         return max(0.0, deadline - self._clock.monotonic())

@@ -25,6 +25,7 @@ CONFIG_FILE_VARIABLE = "OTEL_RAGLOG_CONFIG"
 _NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE})
 
 Port = Annotated[int, Field(ge=0, le=65535)]
+_OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  to compare
 _LONGEST_SECONDS = 7 * 24 * 3600
 
 
@@ -231,9 +232,29 @@ def load_config(
     for source in (_read_file(path) if path else {}, _read_environment(variables), overrides or {}):
         merged = _merge(merged, source)
     try:
-        return Config.model_validate(merged)
+        config = Config.model_validate(merged)
     except ValidationError as error:
         raise ConfigError(_describe(error)) from None
+    _refuse_loops(config)
+    return config
+
+
+def _refuse_loops(config: Config) -> None:
+    """Refuse a destination that is one of our own doors: each span would come back for ever."""
+    doors = {config.receive.grpc.port, config.receive.http.port} - {0}
+    for name, destination in config.exporters.items():
+        endpoint = str(destination.options.get("endpoint", ""))
+        parts = urlsplit(endpoint if "//" in endpoint else f"//{endpoint}")
+        try:
+            port = parts.port
+        except ValueError:
+            continue  # the exporter says what is wrong with it
+        if parts.hostname in _OWN_HOSTS and port in doors:
+            raise ConfigError(
+                f"exporters.{name}.endpoint: {endpoint} is this service's own door "
+                f"(receive.grpc.port {config.receive.grpc.port}, "
+                f"receive.http.port {config.receive.http.port})"
+            )
 
 
 def show_config(config: Config) -> str:
@@ -271,7 +292,11 @@ class _UniqueKeys(yaml.SafeLoader):
     """Refuses a key that is given twice, of which YAML would keep the last in silence."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002  the base's signature
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        keys = [
+            self.construct_object(key, deep=True)
+            for key, _ in node.value
+            if key.tag != "tag:yaml.org,2002:merge"
+        ]
         for key in keys:
             if keys.count(key) > 1:
                 raise yaml.constructor.ConstructorError(
@@ -285,7 +310,7 @@ def _read_file(path: Path) -> dict[str, Any]:
         data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506  a SafeLoader
     except OSError as error:
         raise ConfigError(f"cannot read the configuration file {path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if data is None:
         return {}
@@ -323,8 +348,8 @@ def _set_nested(nested: dict[str, Any], path: list[str], variable: str, value: o
 
 def _parse_value(variable: str, value: str) -> object:
     try:
-        return yaml.safe_load(value) if value else ""
-    except yaml.YAMLError:
+        return yaml.load(value, _UniqueKeys) if value else ""  # noqa: S506  a SafeLoader
+    except (yaml.YAMLError, RecursionError):
         raise ConfigError(f"{variable} holds no valid YAML value") from None
 
 

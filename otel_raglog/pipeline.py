@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,7 +26,8 @@ from otel_raglog.telemetry import ExemplarChoice, RunMetrics
 
 _ROOM_WAIT_SECONDS = 0.02
 _IDLE_SECONDS = 0.1
-_LAST_SECONDS = 0.5
+_LAST_SECONDS = 1.0
+_LAST_TRIES = 50
 _log = structlog.get_logger()
 
 
@@ -54,18 +56,26 @@ class FanOut(Protocol):
         """Queue ``spans`` for every destination; raise :class:`Unavailable` and queue none."""
         ...
 
+    def offer_where_room(
+        self, spans: Sequence[WireSpan], only: Collection[str] | None = None
+    ) -> Sequence[str]:
+        """Queue ``spans`` where there is room; return the names of the other destinations."""
+        ...
+
 
 class Outlet:
     """Puts spans into the queue of every destination, waiting for room.
 
     Waiting is the back-pressure: behind it the backlog and the inbox fill, and the doors refuse.
-    Nothing is dropped but what still waits when :meth:`give_up` was called, and that is counted.
+    Nothing is dropped but what still waits when :meth:`give_up` was called, for the destinations
+    that have no room then, and that is counted.
     """
 
-    def __init__(self, fan_out: FanOut, give_up_on: Callable[[int], None]) -> None:
+    def __init__(self, fan_out: FanOut, give_up_on: Callable[[str, int], None]) -> None:
         self._fan_out = fan_out
         self._give_up_on = give_up_on
         self._giving_up = threading.Event()
+        self._patience: dict[str, int] = {}
         self._waiting = 0
 
     @property
@@ -84,7 +94,7 @@ class Outlet:
                     waits = 1
                     self._waiting += 1
                 if self._giving_up.wait(_ROOM_WAIT_SECONDS):
-                    self._give_up_on(len(spans))
+                    self._put_where_room(spans)
                     return
         finally:
             self._waiting -= waits
@@ -92,6 +102,20 @@ class Outlet:
     def give_up(self) -> None:
         """Stop waiting for room: what finds none is dropped and counted."""
         self._giving_up.set()
+
+    def _put_where_room(self, spans: Sequence[WireSpan]) -> None:
+        """Queue what fits. A destination that still drains is waited for, one that is dead once."""
+        left = set(self._fan_out.offer_where_room(spans))
+        patience = {name: self._patience.get(name, _LAST_TRIES) for name in left}
+        while waiting := {name for name in left if patience[name] > 0}:
+            time.sleep(_ROOM_WAIT_SECONDS)
+            still = set(self._fan_out.offer_where_room(spans, waiting))
+            left -= waiting - still
+            for name in still:
+                patience[name] -= 1
+        for name in left:
+            self._patience[name] = 0
+            self._give_up_on(name, len(spans))
 
     def _offer(self, spans: Sequence[WireSpan]) -> bool:
         try:
@@ -171,18 +195,17 @@ class Pipeline:
         """Begin to judge."""
         self._thread.start()
 
-    def stop(self, grace_seconds: float) -> None:
+    def stop(self, grace_seconds: float) -> bool:
         """Judge what waits for ``grace_seconds`` at most, pass the rest unjudged, and end.
 
-        Nothing may be released any more. When the destinations take nothing for as long again,
-        the outlet gives up waiting for them.
+        Nothing may be released any more. Returns whether the thread has ended: it does not while
+        the outlet waits for room, or within one trace that takes long.
         """
         self._no_more.set()
         self._thread.join(grace_seconds)
         self._hurrying.set()
-        self._thread.join(max(grace_seconds, _LAST_SECONDS))
-        self._outlet.give_up()
-        self._thread.join()
+        self._thread.join(_LAST_SECONDS)
+        return not self._thread.is_alive()
 
     def hurry(self) -> None:
         """Judge no more: what waits passes unjudged."""

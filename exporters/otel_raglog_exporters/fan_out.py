@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from otel_raglog.errors import Unavailable
 from otel_raglog.model import WireSpan
@@ -35,3 +35,23 @@ class FanOut:
                     raise Unavailable(f"the queue of {sender.name} is full", _RETRY_SECONDS)
             for sender in self._senders:
                 sender.offer(spans)
+
+    def offer_where_room(
+        self, spans: Sequence[WireSpan], only: Collection[str] | None = None
+    ) -> tuple[str, ...]:
+        """Queue ``spans`` for each destination that has room; return the names of the others.
+
+        For the end of a shutdown, when one destination must not cost another its spans. ``only``
+        names the destinations that are left; trying again with what was returned duplicates
+        nothing.
+        """
+        without: list[str] = []
+        with self._offering:
+            for sender in self._senders:
+                if only is not None and sender.name not in only:
+                    continue
+                try:
+                    sender.offer(spans)
+                except Unavailable:
+                    without.append(sender.name)
+        return tuple(without)

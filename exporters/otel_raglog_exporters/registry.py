@@ -20,6 +20,8 @@ from otel_raglog_exporters.sending import Exporter
 ENTRY_POINT_GROUP = "otel_raglog.exporters"
 """Where third parties register an :class:`ExporterKind` under its name."""
 
+_LONGEST_SECONDS = 3_600
+
 ConfigT = TypeVar("ConfigT")
 
 
@@ -77,7 +79,18 @@ def build_exporter(name: str, options: Mapping[str, object]) -> Exporter:
             for error in failure.errors(include_input=False, include_url=False)
         )
         raise ConfigError(problems) from None
+    _refuse_odd_numbers(name, config)
     return kind.build(config)
+
+
+def _refuse_odd_numbers(name: str, config: Any) -> None:
+    """Refuse seconds that no call can wait: with them nothing would ever be delivered."""
+    for option in fields(config):
+        value = getattr(config, option.name)
+        if option.name.endswith("_seconds") and not 0 < value <= _LONGEST_SECONDS:
+            raise ConfigError(
+                f"{name}.{option.name}: {value} is not between 0 and {_LONGEST_SECONDS}"
+            )
 
 
 def _load(point: EntryPoint) -> ExporterKind[Any]:

@@ -207,7 +207,10 @@ class Sender:
         if left:
             self._observer.dropped(self.name, "shutdown", left)
         self._tell_queue()
-        self._exporter.close()
+        # Closing waits for the export in flight, which may hang in a file system or a peer.
+        closing = threading.Thread(target=self._exporter.close, daemon=True)
+        closing.start()
+        closing.join(_LAST_JOIN_SECONDS)
         if started:
             self._thread.join(_LAST_JOIN_SECONDS)
         return not left

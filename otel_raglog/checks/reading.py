@@ -105,7 +105,8 @@ def retrieved_of(run: Run) -> tuple[Chunk, ...] | None:
     union: dict[str, Chunk] = {}
     for chunks in known:
         for chunk in chunks:
-            union.setdefault(chunk_key(chunk), chunk)
+            # Tools number their results anew each time: an id alone is no identity.
+            union.setdefault(f"{chunk_key(chunk)} {' '.join(chunk.text.split())}", chunk)
     return tuple(union.values())
 
 

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ _LIST_COLUMNS = (
 )  # fmt: skip
 _FILE_LIMITS = Limits(max_request_bytes=2**31 - 1, max_spans_per_request=10_000_000)
 _SHOWN = 120
+_WHOLE = re.compile(r"[0-9]{1,9}")
 _RECORD_KEYS = frozenset({"question", "answer", "retrieved", "prompt"})
 
 
@@ -116,6 +118,7 @@ def _read_protobuf(path: Path, content: bytes, reading: Reading) -> None:
 
 def _read_json(path: Path, content: bytes, reading: Reading) -> None:
     found = False
+    before = len(reading.problems)
     whole = _parse_json(content)
     lines: Iterable[tuple[int, bytes]]
     if whole is not None:
@@ -126,20 +129,23 @@ def _read_json(path: Path, content: bytes, reading: Reading) -> None:
     for number, line in lines:
         if line.strip():
             found = _read_json_item(path, number, line, reading) or found
-    if not found and not _is_protobuf(path, content, reading):
+    if not found and not _is_protobuf(path, content, reading, before):
         detail = reading.problems.pop() if reading.problems else f"{path} holds nothing"
         raise BadInput(f"{detail}; nothing in {path} could be read")
 
 
-def _is_protobuf(path: Path, content: bytes, reading: Reading) -> bool:
-    """Read a request whose first bytes look like JSON: a tag is a line break, a length a brace."""
+def _is_protobuf(path: Path, content: bytes, reading: Reading, before: int) -> bool:
+    """Read a request whose first bytes look like JSON: a tag is a line break, a length a brace.
+
+    What was said of its "lines" (problems from ``before`` on) is then taken back.
+    """
     if content[:1] != b"\n":
         return False
     try:
         batch = split_protobuf(content, _FILE_LIMITS, build_markers())
     except BadInput:
         return False
-    reading.problems[:] = [text for text in reading.problems if str(path) not in text]
+    del reading.problems[before:]
     _add_batch(path, 1, batch, reading)
     return True
 
@@ -237,12 +243,14 @@ def _parquet_records(path: Path, content: bytes) -> Iterator[tuple[int, dict[str
 
 def _parse_columns(row: Mapping[str, object]) -> dict[str, object]:
     """Parse the JSON in list columns; a column that holds none stays as it is."""
-    parsed = dict(row)
+    # A null was recorded as missing, which an empty field was not.
+    parsed = {
+        key: None if isinstance(value, str) and value.strip() == "null" else value
+        for key, value in row.items()
+    }
     for key in _LIST_COLUMNS:
         value = parsed.get(key)
-        if isinstance(value, str) and value.strip() == "null":
-            parsed[key] = None  # recorded as missing, which an empty field is not
-        elif isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+        if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
             data = _parse_json(value.encode())
             if data is not None:
                 parsed[key] = data
@@ -254,6 +262,6 @@ def _parse_columns(row: Mapping[str, object]) -> dict[str, object]:
             parsed["embedder_input"] = data
     for key in ("top_k", "turn"):
         value = parsed.get(key)
-        if isinstance(value, str) and value.strip().isdigit():
+        if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
             parsed[key] = int(value)
     return parsed

@@ -30,7 +30,8 @@ def find_hosts(
     else below the search for the embedded text, else below the shortest.
 
     Where the one scope's calls stand below the other's spans elsewhere in the trace, nothing
-    but the same call is taken to be a host.
+    but the same call is taken to be a host. Of stray calls with the same times, the one whose
+    scope, name and id come first is the host, so that no two calls are below each other.
     """
     forest = _Forest(spans, facts, children)
     hosts: dict[int, int] = {}
@@ -89,7 +90,7 @@ class _Forest:
         telling = [i for i in group if self.facts[i] is not None or self.children[i]]
         waiting = sorted(telling, key=lambda index: self.spans[index].start_unix_nano, reverse=True)
         running: list[int] = []
-        for stray in sorted(strays, key=lambda index: self.spans[index].start_unix_nano):
+        for stray in sorted(strays, key=self._order):
             start = self.spans[stray].start_unix_nano
             while waiting and self.spans[waiting[-1]].start_unix_nano <= start:
                 running.append(waiting.pop())
@@ -107,7 +108,8 @@ class _Forest:
             begun = outer.start_unix_nano <= inner.start_unix_nano
             if not begun or outer.end_unix_nano < inner.end_unix_nano:
                 continue
-            if self.facts[index] is not None and self._is_foreign(index, stray):
+            twin = not self.children[index] and self._order(index) > self._order(stray)
+            if self.facts[index] is not None and self._is_foreign(index, stray) and not twin:
                 found.append(index)
             pending.extend(self.children[index])
         return found
@@ -127,6 +129,17 @@ class _Forest:
         query = theirs.query.value if theirs.role in _SEARCHES else None
         wanted = bool(query) and is_close_to_any(query or "", mine.embedding_texts.value or ())
         return (3 if wanted else 4, length, index)
+
+    def _order(self, index: int) -> tuple[int, int, str, str, bytes]:
+        """Return what sorts spans by their start, a longer one before those it encloses."""
+        span = self.spans[index]
+        return (
+            span.start_unix_nano,
+            -span.end_unix_nano,
+            span.scope_name,
+            span.name,
+            span.span_id,
+        )
 
     def _is_foreign(self, one: int, other: int) -> bool:
         """Tell whether two instrumentations wrote two spans; without scopes their names tell."""

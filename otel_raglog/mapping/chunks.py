@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from otel_raglog.mapping.texts import squeezed
@@ -11,31 +11,55 @@ from otel_raglog.model import Chunk, Field, FieldStatus
 Key = tuple[str, str]
 
 
-def keys_of(chunk: Chunk) -> tuple[Key, ...]:
-    """Return what identifies a chunk: its id and its text, each if known."""
+def keys_of(chunk: Chunk, unsure: Collection[str] = ()) -> tuple[Key, ...]:
+    """Return what identifies a chunk: its id and its text, each if known.
+
+    An id of ``unsure`` (:func:`ids_of_several`) identifies only a chunk without a text.
+    """
     keys: list[Key] = []
-    if chunk.id is not None:
-        keys.append(("id", chunk.id))
     text = squeezed(chunk.text)
+    if chunk.id is not None and not (text and chunk.id in unsure):
+        keys.append(("id", chunk.id))
     if text:
         keys.append(("text", text))
     return tuple(keys)
 
 
-def positions(chunks: Sequence[Chunk]) -> dict[Key, int]:
+def ids_of_several(lists: Iterable[Sequence[Chunk]]) -> frozenset[str]:
+    """Return the ids under which several texts were found, none a part of the other.
+
+    Tools that number the results of every search anew give the same ids to other chunks.
+    """
+    texts: dict[str, str] = {}
+    found: set[str] = set()
+    for chunks in lists:
+        for chunk in chunks:
+            text = squeezed(chunk.text)
+            if chunk.id is None or not text:
+                continue
+            other = texts.setdefault(chunk.id, text)
+            if text not in other and other not in text:
+                found.add(chunk.id)
+    return frozenset(found)
+
+
+def positions(chunks: Sequence[Chunk], unsure: Collection[str] = ()) -> dict[Key, int]:
     """Return the first position of each key."""
     found: dict[Key, int] = {}
     for index, chunk in enumerate(chunks):
-        for key in keys_of(chunk):
+        for key in keys_of(chunk, unsure):
             found.setdefault(key, index)
     return found
 
 
-def places(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> tuple[int | None, ...]:
+def places(
+    chunks: Sequence[Chunk], others: Sequence[Chunk], unsure: Collection[str] = ()
+) -> tuple[int | None, ...]:
     """Return, for each of ``chunks``, its position in ``others``; ``None`` if it is not there."""
-    known = positions(others)
+    known = positions(others, unsure)
     return tuple(
-        next((known[key] for key in keys_of(chunk) if key in known), None) for chunk in chunks
+        next((known[key] for key in keys_of(chunk, unsure) if key in known), None)
+        for chunk in chunks
     )
 
 
@@ -51,9 +75,9 @@ def is_shortened(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
     return bool(changed) and all(text in other for text, other in changed)
 
 
-def is_part(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
+def is_part(chunks: Sequence[Chunk], others: Sequence[Chunk], unsure: Collection[str] = ()) -> bool:
     """Tell whether every one of ``chunks`` is among ``others``."""
-    return all(place is not None for place in places(chunks, others))
+    return all(place is not None for place in places(chunks, others, unsure))
 
 
 def is_extract(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
@@ -66,25 +90,33 @@ def is_extract(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
 
 
 def union(lists: Iterable[Sequence[Chunk]]) -> tuple[Chunk, ...]:
-    """Return all chunks of several lists once, in order of first appearance."""
+    """Return all chunks of several lists once, in order of first appearance.
+
+    Chunks of one id whose texts are not the same, whole or in part, are several chunks.
+    """
+    lists = list(lists)
+    unsure = ids_of_several(lists)
     seen: set[Key] = set()
     kept: list[Chunk] = []
     for chunks in lists:
         for chunk in chunks:
-            keys = keys_of(chunk)
+            keys = keys_of(chunk, unsure)
             if not keys or seen.isdisjoint(keys):
                 kept.append(chunk)
             seen.update(keys)
     return tuple(kept)
 
 
-def known_by_id(lists: Iterable[Sequence[Chunk]]) -> dict[str, Chunk]:
-    """Return, by id, the first chunk of that id that has a text, else whose text was lost."""
+def known_by_id(lists: Iterable[Sequence[Chunk]], unsure: Collection[str] = ()) -> dict[str, Chunk]:
+    """Return, by id, the first chunk of that id that has a text, else whose text was lost.
+
+    Ids of ``unsure`` are left out: nothing tells which of their texts is meant.
+    """
     found: dict[str, Chunk] = {}
     lost: dict[str, Chunk] = {}
     for chunks in lists:
         for chunk in chunks:
-            if chunk.id is None:
+            if chunk.id is None or chunk.id in unsure:
                 continue
             if chunk.text:
                 found.setdefault(chunk.id, chunk)

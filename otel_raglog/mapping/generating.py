@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from otel_raglog.conventions.chat import messages_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
+from otel_raglog.mapping.context import folded, has_any, probes_of
 from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
 from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME
 from otel_raglog.mapping.texts import holds, normal, sections
 from otel_raglog.model import (
+    Chunk,
     Field,
     FieldStatus,
     GenerateStep,
@@ -28,12 +30,17 @@ _CHAINS = {Role.CHAIN, Role.UNKNOWN, Role.AGENT}
 
 
 def find_generator(
-    view: View, calls: Sequence[Call], answer: Field[str], last_search_end: int
+    view: View,
+    calls: Sequence[Call],
+    answer: Field[str],
+    last_search_end: int,
+    chunks: Sequence[Chunk] = (),
 ) -> Call | None:
     """Return the call that answers, ``None`` when none was captured.
 
     It is the last-ending one whose output is the run's answer, or the main part of it; without
-    such a call, the last one that ends after the last search.
+    such a call, of those that end after the last search the only one that was shown ``chunks``
+    (those after it name the talk, or ask further questions), else the last one.
     """
     speaking = [call for call in calls if call.output.status is not FieldStatus.EMPTY]
     if answer.usable and answer.value:
@@ -46,6 +53,10 @@ def find_generator(
             )
     after = [call for call in speaking if call.end > last_search_end]
     if after:
+        probes = probes_of(chunks)
+        shown = [call for call in after if has_any(folded(call.prompt), probes)]
+        if len(shown) == 1 and shown[0].leaf not in view.under(Role.TOOL):  # a tool's own model
+            return shown[0]
         return max(after, key=lambda call: (call.end, call.start))
     custom = _custom_generator(view, answer, last_search_end)
     if custom is not None:
@@ -72,7 +83,7 @@ def generate_step(
         named = next((text for text in fields.values() if normal(text) == normal(answer.value)), "")
         output = Field(named, output.status, output.source) if named else output
     if view.node(call.leaf).role is Role.LLM:
-        how = "the last LLM call after the last search"
+        how = "the LLM call after the last search that was shown its chunks, or the last one"
         if output.value and answer.value and _rank(call, answer.value) > 0:
             how = "the last LLM call whose output is the run's answer"
     else:
@@ -124,9 +135,10 @@ def _rank(call: Call, answer: str) -> int:
     output = call.output.value
     if not output:
         return 0
-    if normal(answer) in {normal(output), normal(final_answer(output))}:
+    told = final_answer(output)
+    if normal(answer) in {normal(output), normal(told)}:
         return 3
-    if holds(answer, output) and len(output) >= _MAIN_SHARE * len(answer):
+    if holds(answer, told) and len(told) >= _MAIN_SHARE * len(answer):
         return 2
     return 1 if holds(output, answer) else 0
 

@@ -24,6 +24,7 @@ from otel_raglog.mapping.splitting import Part, split
 from otel_raglog.mapping.tree import NONE, Tree, build_tree, unique_spans
 from otel_raglog.model import (
     NOT_CAPTURED,
+    Chunk,
     Completion,
     EmbedStep,
     Field,
@@ -100,7 +101,7 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     search = find_search(view)
     ends = [step.origin.end_unix_nano for step in search.retrievals]
     ends += [step.origin.end_unix_nano for step in search.rerankings]
-    call = find_generator(view, calls, said, max(ends, default=0))
+    call = find_generator(view, calls, said, max(ends, default=0), _found_chunks(search))
     embeddings = find_embeddings(view, search.retrievals)
     question = find_question(view, spoken, call, search.retrievals, embeddings)
     search = _with_queries(search, embeddings)
@@ -207,6 +208,12 @@ def _reconstructed(search: Search) -> tuple[RetrieveStep, ...]:
         )
         steps.append(RetrieveStep(origin, step.query, step.candidates, reconstructed=True))
     return tuple(steps[:1])
+
+
+def _found_chunks(search: Search) -> tuple[Chunk, ...]:
+    lists = [step.chunks.value for step in search.retrievals]
+    lists += [step.selected.value for step in search.rerankings]
+    return tuple(chunk for chunks in lists for chunk in chunks or ())
 
 
 def _apart(view: View, calls: Sequence[Call], rewrites: Sequence[RewriteStep]) -> frozenset[int]:

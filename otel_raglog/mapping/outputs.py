@@ -17,6 +17,15 @@ _THOUGHT = re.compile(r"^[ \t]*thought[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _CONCLUDED = re.compile(r"^[ \t]*(?:final )?answer[ \t]*:[ \t]*", re.IGNORECASE | re.MULTILINE)
 _ACTION = re.compile(r"^[ \t]*action\s*:", re.IGNORECASE | re.MULTILINE)
 
+_REASONING = re.compile(
+    r"^[ \t]*<(think|thinking|reasoning)>.*?</\1>\s*", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_REASONED = re.compile(
+    r"\A(?:(?!<(?:think|thinking|reasoning)>).)*?</(?:think|thinking|reasoning)>[ \t]*\n\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Reasoning whose opening tag the chat template wrote, so that the output lacks it."""
+
 
 def plain_text(text: str) -> str | None:
     """Return a text, that of a message's repr, ``None`` when it only shows a Python object."""
@@ -26,7 +35,11 @@ def plain_text(text: str) -> str | None:
 
 
 def final_answer(text: str) -> str:
-    """Return what an agent tells the user: the part of a reasoned output after ``Answer:``."""
+    """Return what the user is told: without blocks of reasoning, from an agent's ``Answer:`` on.
+
+    An output that is nothing but reasoning is left as it is.
+    """
+    text = without_reasoning(text)
     thought, concluded = _THOUGHT.search(text), _CONCLUDED.search(text)
     if concluded is None or _ACTION.search(text):
         return text
@@ -35,6 +48,14 @@ def final_answer(text: str) -> str:
     ):
         return text
     return text[concluded.end() :].strip() or text
+
+
+def without_reasoning(text: str) -> str:
+    """Return an output without blocks of reasoning; one that is nothing else as it is."""
+    if "</" not in text:
+        return text
+    rest = _REASONED.sub("", _REASONING.sub("", text))
+    return text if rest == text or not rest.strip() else rest.strip()
 
 
 def _is_object(text: str) -> bool:

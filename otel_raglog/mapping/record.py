@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from otel_raglog.conventions.documents import with_score_kinds
 from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.mapping.chunks import completed, known_by_id
 from otel_raglog.mapping.context import context_in
 from otel_raglog.mapping.coverage import Signs, Steps, states_of
+from otel_raglog.mapping.outputs import without_reasoning
 from otel_raglog.mapping.record_fields import Document, RecordFields, StepFields, read_fields
 from otel_raglog.mapping.skipping import explain_skip
 from otel_raglog.model import (
@@ -62,7 +64,7 @@ def run_from_record(record: Mapping[str, object]) -> Run:
             top_span_id=b"",
             service=fields.pipeline or "unknown",
             question=question,
-            answer=read.text("answer"),
+            answer=read.answer(),
             rewriters=steps.rewriters,
             embedders=steps.embedders,
             retrievers=steps.retrievers,
@@ -106,6 +108,11 @@ class _Reader:
     def text(self, key: str) -> Field[str]:
         value = getattr(self.fields, key)
         return _text(value, self.source(key))
+
+    def answer(self) -> Field[str]:
+        """Return the answer without blocks of reasoning."""
+        found = self.text("answer")
+        return replace(found, value=without_reasoning(found.value)) if found.value else found
 
     def texts(self, values: list[str] | None, key: str) -> Field[tuple[str, ...]]:
         if values is None:
@@ -245,7 +252,7 @@ class _Reader:
             GenerateStep(
                 self.origin("generator", "answer"),
                 self.messages(),
-                self.text("answer"),
+                self.answer(),
                 self.fields.finish_reason,
                 self.tokens(),
                 self.fields.model,

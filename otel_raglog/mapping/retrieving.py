@@ -9,6 +9,7 @@ from otel_raglog.conventions.documents import chunks_in, with_score_kinds
 from otel_raglog.conventions.queries import filters_in
 from otel_raglog.mapping.chunks import (
     completed,
+    ids_of_several,
     is_extract,
     is_part,
     is_same,
@@ -312,11 +313,12 @@ def _completed(retrievals: list[RetrieveStep], rerankings: list[RerankStep]) -> 
     retrievals.sort(key=lambda step: _when(step.origin))
     rerankings.sort(key=lambda step: _when(step.origin))
     lists = [step.chunks.value for step in retrievals if step.chunks.value]
+    unsure = ids_of_several(lists)
     for reranking in rerankings:
         lists.extend(
             chunks.value for chunks in (reranking.candidates, reranking.selected) if chunks.value
         )
-    by_id, by_text = known_by_id(lists), known_by_text(lists)
+    by_id, by_text = known_by_id(lists, unsure), known_by_text(lists)
     searched: list[RetrieveStep] = []
     for retrieval in retrievals:
         step = replace(retrieval, chunks=completed(retrieval.chunks, by_id, by_text))

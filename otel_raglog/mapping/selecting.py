@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from otel_raglog.mapping.chunks import is_part, union
+from otel_raglog.mapping.chunks import ids_of_several, is_part, union
 from otel_raglog.mapping.collapse import Call, View
 from otel_raglog.mapping.context import folded, has_any, probes_of
 from otel_raglog.mapping.retrieving import Search
@@ -30,19 +30,20 @@ def selected_chunks(
     neither rewrite nor answer) read and what was then searched for once more, if none of it is
     in the prompts of ``family``: it was rejected, not dropped.
     """
+    unsure = ids_of_several(step.chunks.value or () for step in search.retrievals)
     lists: list[tuple[StepOrigin, Chunks]] = []
     for position, step in enumerate(search.rerankings):
         later = search.rerankings[position + 1 :]
         if not (
             step.selected.value
-            and any(_takes_up(other.candidates, step.selected) for other in later)
+            and any(_takes_up(other.candidates, step.selected, unsure) for other in later)
         ):
             lists.append((step.origin, step.selected))
     nests = _Nests(view, search.retrievals)
     lists.extend(
         (retrieval.origin, retrieval.chunks)
         for retrieval in search.retrievals
-        if not _is_taken(retrieval, search, nests)
+        if not _is_taken(retrieval, search, nests, unsure)
     )
     lists = _without_rejected(lists, search.retrievals, family, judges)
     usable = [chunks for _, chunks in lists if chunks.usable]
@@ -81,11 +82,11 @@ class _Nests:
         return facts.input_documents if facts is not None else NOT_CAPTURED
 
 
-def _takes_up(candidates: Chunks, chunks: Chunks) -> bool:
-    return candidates.value is not None and is_part(chunks.value or (), candidates.value)
+def _takes_up(candidates: Chunks, chunks: Chunks, unsure: Collection[str]) -> bool:
+    return candidates.value is not None and is_part(chunks.value or (), candidates.value, unsure)
 
 
-def _is_taken(step: RetrieveStep, search: Search, nests: _Nests) -> bool:
+def _is_taken(step: RetrieveStep, search: Search, nests: _Nests, unsure: Collection[str]) -> bool:
     """Tell whether a later step had a retrieval's chunks to choose from.
 
     A fusion has those of all retrievals within it, even if it cut them all. Of one beside it
@@ -102,7 +103,7 @@ def _is_taken(step: RetrieveStep, search: Search, nests: _Nests) -> bool:
     if not chunks:
         return any(taker.usable for taker in takers)
     return any(
-        taker.value is not None and any(is_part((chunk,), taker.value) for chunk in chunks)
+        taker.value is not None and any(is_part((chunk,), taker.value, unsure) for chunk in chunks)
         for taker in takers
     )
 
@@ -117,6 +118,7 @@ def _without_rejected(
     if not verdicts or not family:
         return list(lists)
     prompts = [folded(call.prompt) for call in family]
+    unsure = ids_of_several(step.chunks.value or () for step in retrievals)
     last_search = max((step.origin.start_unix_nano for step in retrievals), default=0)
 
     def rejected(origin: StepOrigin, chunks: Chunks) -> bool:
@@ -125,7 +127,9 @@ def _without_rejected(
             step.chunks.value or () for step in retrievals if step.origin.start_unix_nano >= end
         ]
         again = union(after)
-        own = probes_of([chunk for chunk in chunks.value or () if not is_part((chunk,), again)])
+        own = probes_of(
+            [chunk for chunk in chunks.value or () if not is_part((chunk,), again, unsure)]
+        )
         return (
             bool(own and after)
             and not any(has_any(prompt, own) for prompt in prompts)

@@ -242,3 +242,25 @@ def test_a_backlog_does_not_outlast_the_grace(tmp_path):
         assert '"undelivered_spans": 0' in served.log.read_text()
     reading = read_files([tmp_path / "out.jsonl"])
     assert sum(len(batch.spans) for batch in reading.batches) == 3_000 * (RAG_SPANS + OTHER_SPANS)
+
+
+def test_a_dead_destination_does_not_cost_the_other_its_spans_at_shutdown(tmp_path):
+    """While it is down it pushes back; at the end the healthy one gets all that was accepted."""
+    random_source = random.Random(9)
+    spans = [span for number in range(100) for span in rag_trace(random_source, number)]
+    other = [span for span in spans if not span.held]
+    with running_sink() as sink:
+        exporters = {"dead": f"http://127.0.0.1:{free_port()}", "healthy": sink.endpoint}
+        options = {
+            "sending": {"queue_spans": 60, "initial_backoff_seconds": 0.2, "batch_seconds": 0.01},
+            "shutdown_grace_seconds": 4,
+        }
+        with serving(tmp_path, exporters, **options) as served:
+            for start in range(0, len(other), 20):
+                served.send(other[start : start + 20])
+            began = time.monotonic()
+            assert served.stop() == 0
+            assert time.monotonic() - began < 10
+        received = collect(sink, len(other), 5)
+    assert {span.span_id for span in received} == {span.span_id for span in other}
+    assert len(received) == len(other)

@@ -9,7 +9,16 @@ from otel_raglog.analysis import Analyser
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.clock import ManualClock
 from otel_raglog.detect.rules1 import Rules1
-from otel_raglog.model import Completion, HeldTrace, Stage, StageVerdict, Tier, UnknownReason
+from otel_raglog.mapping.record import run_from_record
+from otel_raglog.model import (
+    Completion,
+    HeldTrace,
+    MeasurementStatus,
+    Stage,
+    StageVerdict,
+    Tier,
+    UnknownReason,
+)
 
 
 def analyser():
@@ -67,3 +76,25 @@ def test_the_time_spent_is_on_the_report():
     subject = Analyser(build_checks(None), Rules1(), Ticking())
     (report,) = subject.reports(subject.decode(held(rag_trace(random.Random(1), 0))))
     assert report.analysis_seconds == 2.0
+
+
+def test_a_run_with_thousands_of_chunks_is_judged_by_rules_alone():
+    """Encoding them would take the time of a hundred other runs; the report says so."""
+
+    class Refuses:
+        def encode(self, texts):
+            raise AssertionError(texts)
+
+    subject = Analyser(build_checks(Refuses()), Rules1(), ManualClock())
+    record = {
+        "id": "big",
+        "question": "When does the ferry leave?",
+        "retrieved": [{"id": f"d{n}", "text": f"Ferry {n} leaves at 9."} for n in range(300)],
+        "answer": "At 9.",
+        "prompt": "When does the ferry leave? "
+        + " ".join(f"Ferry {n} leaves at 9." for n in range(300)),
+    }
+    report = subject.judge(run_from_record(record))
+    assert report.verdicts[Stage.RETRIEVER].verdict is StageVerdict.OK
+    assert "rules alone" in " ".join(report.run.notes)
+    assert not [item for item in report.measurements if item.status is MeasurementStatus.FAILED]

@@ -75,9 +75,9 @@ def test_an_exporter_can_be_set_by_environment():
 
 def test_a_destination_may_be_just_an_endpoint(tmp_path):
     """The short form is OTLP over gRPC."""
-    config = load_config(write(tmp_path, "exporters: {phoenix: http://127.0.0.1:4317}\n"), {}, {})
+    config = load_config(write(tmp_path, "exporters: {phoenix: http://phoenix:4317}\n"), {}, {})
     assert config.exporters["phoenix"].kind == "otlp_grpc"
-    assert config.exporters["phoenix"].options == {"endpoint": "http://127.0.0.1:4317"}
+    assert config.exporters["phoenix"].options == {"endpoint": "http://phoenix:4317"}
 
 
 @pytest.mark.parametrize(
@@ -187,3 +187,25 @@ def test_show_hides_secrets_in_endpoints(tmp_path):
     assert "pw1" not in shown
     assert "k2" not in shown
     assert "host:1/v1/traces" in shown
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://127.0.0.1:4317", "localhost:4318", "http://[::1]:4317"]
+)
+def test_a_destination_that_is_our_own_door_is_refused(endpoint):
+    """Each span would come back for ever."""
+    with pytest.raises(ConfigError, match="own door"):
+        load_config(None, {"exporters": {"b": {"endpoint": endpoint}}}, {})
+
+
+def test_yaml_merge_keys_are_no_repetition(tmp_path):
+    """Anchors and merges are plain YAML."""
+    text = "exporters:\n  one: &one {kind: console}\n  two: {<<: *one, only_faulty: true}\n"
+    config = load_config(write(tmp_path, text), {}, {})
+    assert config.exporters["two"].options == {"only_faulty": True}
+
+
+def test_yaml_that_is_nested_without_end_is_refused_by_name(tmp_path):
+    """No stack trace."""
+    with pytest.raises(ConfigError, match=r"raglog\.yaml"):
+        load_config(write(tmp_path, "a: " + "[" * 5000), {}, {})

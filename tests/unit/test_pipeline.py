@@ -29,6 +29,12 @@ class Queue:
             raise Unavailable("full", 0.1)
         self.spans.extend(spans)
 
+    def offer_where_room(self, spans, only=None):
+        if self.full:
+            return ["dead"]
+        self.spans.extend(spans)
+        return []
+
 
 class FakeAnalyser:
     """Judges every trace alike; raises, or waits, when told to."""
@@ -59,7 +65,7 @@ class Rig:
         self.registry = CollectorRegistry()
         self.queue = Queue()
         self.given_up = []
-        self.outlet = Outlet(self.queue, self.given_up.append)
+        self.outlet = Outlet(self.queue, lambda name, spans: self.given_up.append((name, spans)))
         self.analyser = FakeAnalyser()
         self.pipeline = Pipeline(
             self.analyser,
@@ -199,7 +205,7 @@ def test_giving_up_counts_what_found_no_room(rig):
     rig.queue.full = True
     rig.outlet.give_up()
     rig.pipeline.forward([wire_span(held=False)] * 3)
-    assert rig.given_up == [3]
+    assert rig.given_up == [("dead", 3)]
 
 
 def test_an_exemplar_is_marked_on_the_span_that_metrics_point_to(rig):
@@ -258,5 +264,7 @@ def test_stopping_before_a_stuck_destination_ends_and_counts():
     rig.queue.full = True
     rig.pipeline.release(held())
     rig.pipeline.start()
-    rig.pipeline.stop(0.1)
-    assert rig.given_up == [3]
+    assert not rig.pipeline.stop(0.1)
+    rig.outlet.give_up()
+    assert rig.pipeline.stop(1)
+    assert rig.given_up == [("dead", 3)]

@@ -211,3 +211,21 @@ def test_protobuf_that_looks_like_json_is_read(tmp_path, wanted):
     assert body[:2] == bytes([0x0A, wanted])
     reading = read_files([write(tmp_path, "r.pb", body)])
     assert (len(reading.traces()), reading.problems) == (1, [])
+
+
+def test_odd_digits_in_a_csv_cost_their_row_alone(tmp_path, otlp_lines):
+    """What looks like a number and is none is named, and other files are read."""
+    rows = "id,question,answer,top_k,turn\nr1,When?,At 9.,\u00b2,1\nr2,When?,At 9.,3,null\n"
+    path = write(tmp_path, "odd.csv", rows + f"r3,When?,At 9.,{'9' * 5000},1\n")
+    reading = read_files([otlp_lines, path])
+    assert len(reading.traces()) == 2
+    assert [run.run_id for run in reading.runs] == ["r2"]
+    assert len(reading.problems) == 2
+
+
+def test_problems_of_another_file_are_kept(tmp_path, otlp_lines):
+    """Also when its name contains that of a file that turned out well."""
+    bad = write(tmp_path, "x.bad.jsonl", otlp_lines.read_text() + "nonsense\n")
+    body = encode_request(rag_trace(random.Random(1), 1))
+    good = write(tmp_path, "x", body)
+    assert read_files([bad, good]).problems == read_files([bad]).problems != []

@@ -76,3 +76,13 @@ def test_what_needs_no_reading_is_judged_in_any_language():
     verdicts = Rules1().judge(run, measure(run, build_checks(None)))
     assert verdicts[Stage.RETRIEVER].fault_types == (FaultType.EMPTY_RESULT,)
     assert verdicts[Stage.GENERATOR].fault_types == (FaultType.OUTPUT_TRUNCATED,)
+
+
+def test_an_english_question_over_other_documents_is_no_english_run():
+    """The evidence cannot be read then."""
+    run = german(
+        question="How many days of leave are there for the employees of the company?",
+        answer="There are 27 days of leave for the employees of the company.",
+        retrieved=[{"id": "a", "text": GERMAN["chunk"] * 2}],
+    )
+    assert not reads_as_english(run)

@@ -43,3 +43,25 @@ def test_no_destination_gets_spans_that_another_has_no_room_for(span, observer):
     with pytest.raises(Unavailable, match="tight"):
         fan_out.offer([span(2)])
     assert [one.counts().pending for one in senders] == [1, 1]
+
+
+def test_at_the_end_each_destination_gets_what_it_has_room_for(span):
+    """A dead destination does not cost the others their spans."""
+
+    class Queue:
+        def __init__(self, name, room):
+            self.name, self.room, self.spans = name, room, []
+
+        def has_room(self, spans):
+            return len(spans) <= self.room
+
+        def offer(self, spans):
+            if not self.has_room(spans):
+                raise Unavailable("full")
+            self.spans += spans
+
+    dead, healthy = Queue("dead", 0), Queue("healthy", 10)
+    spans = [span(1), span(2)]
+    assert FanOut([dead, healthy]).offer_where_room(spans) == ("dead",)
+    assert FanOut([dead, healthy]).offer_where_room(spans, ("dead",)) == ("dead",)
+    assert (dead.spans, healthy.spans) == ([], spans)

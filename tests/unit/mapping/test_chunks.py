@@ -2,6 +2,7 @@
 
 from otel_raglog.mapping.chunks import (
     completed,
+    ids_of_several,
     is_extract,
     is_part,
     is_same,
@@ -66,3 +67,16 @@ def test_hidden_texts_are_known_by_id():
     assert found.text_status is FieldStatus.REDACTED
     (found,) = completed(named, known_by_id([[hidden], [A]]), {}).value
     assert found == A
+
+
+def test_ids_of_several_texts():
+    """An id names several chunks where no text is a part of the other; then only texts count."""
+    other, cut = Chunk("another text", "1"), Chunk("text", "1")
+    assert ids_of_several([[A, B], [cut]]) == frozenset()
+    assert ids_of_several([[A, B], [other]]) == {"1"}
+    assert union([[A, B], [other]]) == (A, B, other)
+    assert union([[A, B], [cut]]) == (A, B)
+    assert is_part([other], [A])
+    assert not is_part([other], [A], {"1"})
+    assert is_part([Chunk("", "2")], [B], {"1"})
+    assert known_by_id([[A, B]], {"1"}) == {"2": B}

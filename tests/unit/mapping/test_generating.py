@@ -4,7 +4,7 @@ from span_trees import llm, oi, retriever
 
 from otel_raglog.mapping.collapse import llm_calls
 from otel_raglog.mapping.generating import find_generator, generate_step, total_tokens
-from otel_raglog.model import NOT_CAPTURED, present
+from otel_raglog.model import NOT_CAPTURED, Chunk, present
 
 
 def generator(view, answer=None, after=0):
@@ -97,3 +97,18 @@ def test_tokens(view_of):
     )
     tokens = total_tokens(llm_calls(view))
     assert (tokens.prompt, tokens.completion) == (7, None)
+
+
+def test_the_only_call_that_was_shown_the_chunks(view_of):
+    """It answers, unless it is a tool's own; of several such calls, or none, the last one does."""
+    chunks = (Chunk("The ferry leaves at ten."),)
+    answer, title = llm("answer", "The ferry leaves at ten. When?", "At ten."), llm("t", "t", "T")
+
+    def chosen(*parts):
+        view = view_of(*parts)
+        return find_generator(view, llm_calls(view), NOT_CAPTURED, 0, chunks).output.value
+
+    assert chosen(answer, title) == "At ten."
+    assert chosen(oi("TOOL", "ask", answer), title) == "T"
+    assert chosen(answer, answer, title) == "T"
+    assert chosen(llm("answer", "When?", "At ten."), title) == "T"

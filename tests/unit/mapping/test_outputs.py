@@ -37,3 +37,21 @@ def test_plain_text(text, plain):
 def test_final_answer(text, part):
     """Only what follows a reasoned output's conclusion is told to the user."""
     assert final_answer(text) == (part or text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<think>Hm.</think>At 22:15.", "At 22:15."),
+        ("At 22:15.\n<thinking>\nHm.\n</thinking>\nFrom Ellery.", "At 22:15.\nFrom Ellery."),
+        ("Hm, a < b.\n</think>\n\nAt 22:15.", "At 22:15."),
+        ("<think>Thought: x</think>\nThought: I know.\nAnswer: At 22:15.", "At 22:15."),
+        ("<think>Hm.</think>", None),
+        ("<think>Hm, cut off", None),
+        ("Write <think>Hm.</think> into the template.", None),
+        ("Close it with </think> and go on.", None),
+    ],
+)
+def test_reasoning(text, told):
+    """Blocks of reasoning are not told; what only mentions the tags, or is nothing else, stays."""
+    assert final_answer(text) == (told or text)
