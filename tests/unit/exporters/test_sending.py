@@ -232,3 +232,26 @@ def test_options_out_of_range_are_refused_by_name(option, value):
     """A wrong option is an error that names it."""
     with pytest.raises(ConfigError, match=option):
         SendingConfig(**{option: value})
+
+
+def test_an_exporter_that_hangs_does_not_keep_the_process_alive(observer, span):
+    """A write into a dead file system never returns, and closing waits for it."""
+    released = threading.Event()
+
+    class Hanging(Scripted):
+        def export(self, spans):
+            released.wait(60)
+            return super().export(spans)
+
+        def close(self):
+            released.wait(60)
+
+    sender = Sender(Hanging(), QUICK, observer, ManualClock(), Random(1))
+    sender.start()
+    sender.offer([span(1)])
+    stopping = threading.Thread(target=sender.stop, args=(0.1,), daemon=True)
+    stopping.start()
+    stopping.join(10)
+    assert not stopping.is_alive()
+    assert sender.counts().balanced
+    released.set()
