@@ -257,6 +257,11 @@ def _refuse_loops(config: Config) -> None:
             )
 
 
+def otlp_kind(endpoint: str) -> str:
+    """Return the exporter kind for an OTLP endpoint: HTTP by its path, else gRPC."""
+    return "otlp_http" if endpoint.rstrip("/").endswith("/v1/traces") else "otlp_grpc"
+
+
 def show_config(config: Config) -> str:
     """Return ``config`` as YAML, every option with its value.
 

@@ -24,6 +24,7 @@ COVERED = {
 
 NO_BEHAVIOUR = {
     "otel_raglog/errors.py": "declarations",
+    "otel_raglog/commands/exit_codes.py": "constants",
     "otel_raglog/receive/thin_pb2.py": "generated",
     "otel_raglog/checks/check.py": "a protocol",
     "otel_raglog/detect/detector.py": "a protocol",

@@ -187,9 +187,7 @@ def context_of(run: Run) -> Context | None:
     if kept:
         more = (*_unrecorded(run, selected or (), kept), *_reduced(run, prompt, selected or ()))
         return Context((*kept, *more), prompt)
-    context = next(
-        (text for step in reversed(run.assemblies) if (text := text_of(step.context))), None
-    )
+    context = _prompt_context(run)
     if context is None and run.assemblies and run.assemblies[-1].context.usable:
         return Context((), prompt)
     rest = _without(context or prompt, question_of(run))
@@ -197,6 +195,13 @@ def context_of(run: Run) -> Context | None:
     # no text of a chunk was recorded, even a short one may be the context.
     fewest = _FEWEST_CONTEXT_WORDS if _can_tell(selected) else 1
     return Context((rest,) if len(content_words(rest)) >= fewest else (), prompt)
+
+
+def _prompt_context(run: Run) -> str | None:
+    """Return the context part of the prompt, as the last assembly that recorded one has it."""
+    return next(
+        (text for step in reversed(run.assemblies) if (text := text_of(step.context))), None
+    )
 
 
 def _can_tell(selected: tuple[Chunk, ...] | None) -> bool:
@@ -209,8 +214,7 @@ def _unrecorded(run: Run, selected: Iterable[Chunk], kept: Iterable[str]) -> tup
     if all(chunk.text.strip() for chunk in selected):
         return ()
     known = " ".join(" ".join(kept).split())
-    texts = [text for step in reversed(run.assemblies) if (text := text_of(step.context))]
-    paragraphs = texts[0].split("\n\n") if texts else []
+    paragraphs = (_prompt_context(run) or "").split("\n\n")
     return tuple(
         text for text in paragraphs if text.strip() and " ".join(text.split()) not in known
     )

@@ -13,14 +13,12 @@ import otel_raglog
 from otel_raglog.commands.analyze import analyze
 from otel_raglog.commands.config import config_app
 from otel_raglog.commands.demo import demo
+from otel_raglog.commands.exit_codes import BAD_INPUT, INTERRUPTED
 from otel_raglog.commands.explain import explain
 from otel_raglog.commands.replay import replay
 from otel_raglog.commands.serve import serve
 from otel_raglog.errors import RaglogError
 from otel_raglog.logs import configure_logs
-
-EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="otel-raglog",
@@ -68,12 +66,12 @@ def run() -> None:
         Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(
             f"otel-raglog: {error}"
         )
-        sys.exit(EXIT_BAD_INPUT)
+        sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def _leave_quietly() -> None:
     # What reads our output is gone; flushing at exit would complain once more.
     sys.stdout = None
-    sys.exit(EXIT_INTERRUPTED)
+    sys.exit(INTERRUPTED)

@@ -16,14 +16,13 @@ from rich.progress import Progress
 from otel_raglog.analysis import Analyser
 from otel_raglog.building import build_analyser
 from otel_raglog.checks.runner import LoggingFailures
-from otel_raglog.commands.reading import Reading, read_files
+from otel_raglog.commands.exit_codes import BAD_INPUT, FAULTS_FOUND
+from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.tables import print_reports
 from otel_raglog.config import Analysis
-from otel_raglog.model import Report, RunVerdict
+from otel_raglog.model import HeldTrace, Report, Run, RunVerdict
 from otel_raglog.report.json_report import to_json
 
-_EXIT_FAULTS = 1
-_EXIT_BAD_INPUT = 2
 _PLAIN_EVERY = 500
 
 
@@ -78,20 +77,24 @@ def analyze(
     analyser = build_analyser(
         Analysis(encoder_threads=encoder_threads), quote_text=quote_text, failures=LoggingFailures()
     )
-    reports = [*_with_progress(judge_all(reading, analyser), _work_items(reading))]
+    traces = reading.traces()
+    groups = judge_all(traces, reading.runs, analyser)
+    reports = [*_with_progress(groups, len(traces) + len(reading.runs))]
     _print(reports, output_format, content=content)
     report_problems(reading.problems)
     if reading.problems:
-        raise typer.Exit(_EXIT_BAD_INPUT)
+        raise typer.Exit(BAD_INPUT)
     if fail_on is FailOn.FAULTY and any(report.verdict is RunVerdict.FAULTY for report in reports):
-        raise typer.Exit(_EXIT_FAULTS)
+        raise typer.Exit(FAULTS_FOUND)
 
 
-def judge_all(reading: Reading, analyser: Analyser) -> Iterator[Sequence[Report]]:
+def judge_all(
+    traces: Sequence[HeldTrace], records: Sequence[Run], analyser: Analyser
+) -> Iterator[Sequence[Report]]:
     """Yield the reports of each trace, then of each run record."""
-    for held in reading.traces():
+    for held in traces:
         yield analyser.reports(analyser.decode(held))
-    for run in reading.runs:
+    for run in records:
         yield (analyser.judge(run),)
 
 
@@ -99,10 +102,6 @@ def report_problems(problems: Iterable[str]) -> None:
     """Print what could not be read, a line each, to stderr."""
     for problem in problems:
         sys.stderr.write(f"otel-raglog: {problem}\n")
-
-
-def _work_items(reading: Reading) -> int:
-    return len(reading.traces()) + len(reading.runs)
 
 
 def _with_progress(groups: Iterator[Sequence[Report]], total: int) -> Iterator[Report]:

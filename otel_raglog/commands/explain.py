@@ -13,6 +13,7 @@ from rich.tree import Tree
 from otel_raglog.building import build_analyser
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.analyze import Files, judge_all, report_problems
+from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.tables import printable, shorten
 from otel_raglog.config import Analysis
@@ -32,7 +33,6 @@ from otel_raglog.model import (
     Verdict,
 )
 
-_EXIT_BAD_INPUT = 2
 _WIDTH = 100
 _LONGEST_LINE = 2_500
 
@@ -71,7 +71,7 @@ def explain(
         console.print()
     report_problems(problems)
     if problems or not wanted:
-        raise typer.Exit(_EXIT_BAD_INPUT if problems or trace else 0)
+        raise typer.Exit(BAD_INPUT if problems or trace else 0)
 
 
 def _reports(files: list[Path]) -> tuple[list[str], list[Report]]:
@@ -86,7 +86,8 @@ def _reports(files: list[Path]) -> tuple[list[str], list[Report]]:
             problems.append(str(error))
             continue
         problems.extend(reading.problems)
-        reports.extend(report for group in judge_all(reading, analyser) for report in group)
+        groups = judge_all(reading.traces(), reading.runs, analyser)
+        reports.extend(report for group in groups for report in group)
     return problems, reports
 
 

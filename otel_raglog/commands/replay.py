@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from otel_raglog.commands.analyze import Files, report_problems
+from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.reading import Reading, read_files
+from otel_raglog.config import otlp_kind
 from otel_raglog.errors import BadInput, Rejected, Unavailable
 from otel_raglog.model import WireSpan
 from otel_raglog_exporters.registry import build_exporter
 from otel_raglog_exporters.sending import Exporter
-
-_EXIT_BAD_INPUT = 2
 
 
 def replay(
@@ -48,8 +48,7 @@ def replay(
     reading = read_files(files)
     if not reading.batches:
         raise BadInput("these files hold run records, which cannot be replayed; spans can")
-    kind = "otlp_http" if endpoint.rstrip("/").endswith("/v1/traces") else "otlp_grpc"
-    exporter = build_exporter(kind, {"endpoint": endpoint})
+    exporter = build_exporter(otlp_kind(endpoint), {"endpoint": endpoint})
     sent, refused = 0, 0
     try:
         for spans in _requests(reading, new_ids=new_ids):
@@ -67,7 +66,7 @@ def replay(
         sys.stderr.write(f"otel-raglog: the endpoint refused {refused} spans\n")
     report_problems(reading.problems)
     if refused or reading.problems:
-        raise typer.Exit(_EXIT_BAD_INPUT)
+        raise typer.Exit(BAD_INPUT)
 
 
 def _send(exporter: Exporter, spans: Sequence[WireSpan], attempts: int) -> tuple[int, int]:

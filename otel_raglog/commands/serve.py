@@ -16,7 +16,7 @@ import typer
 
 from otel_raglog.app import Service
 from otel_raglog.commands.config import ConfigFile
-from otel_raglog.config import load_config
+from otel_raglog.config import load_config, otlp_kind
 from otel_raglog.errors import ConfigError
 from otel_raglog.logs import configure_logs
 
@@ -49,8 +49,8 @@ def serve(
     """Receive OTLP, judge every stage of every run, and forward spans with their verdicts."""
     overrides: dict[str, Any] = {}
     if forward_to is not None:
-        kind = "otlp_http" if forward_to.rstrip("/").endswith("/v1/traces") else "otlp_grpc"
-        overrides["exporters"] = {"backend": {"kind": kind, "endpoint": forward_to}}
+        destination = {"kind": otlp_kind(forward_to), "endpoint": forward_to}
+        overrides["exporters"] = {"backend": destination}
     loaded = load_config(config, overrides)
     configure_logs(loaded.log_level, sys.stderr)
     service = Service(loaded)
