@@ -21,6 +21,7 @@ from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.config import otlp_kind
 from otel_raglog.errors import BadInput, Rejected, Unavailable
 from otel_raglog.model import WireSpan
+from otel_raglog_exporters.grouping import split_spans
 from otel_raglog_exporters.registry import build_exporter
 from otel_raglog_exporters.sending import Exporter
 
@@ -42,6 +43,8 @@ def replay(
     attempts: Annotated[int, typer.Option(min=1, help="Tries per request.")] = 5,
 ) -> None:
     """Send the spans of FILES to an OTLP endpoint, in the requests in which they were recorded.
+
+    A request of more than 3.5 MiB is cut: many receivers take no larger ones.
 
     Exit code 2: something could not be read, or was refused.
     """
@@ -84,7 +87,8 @@ def _requests(reading: Reading, *, new_ids: bool) -> Iterator[Sequence[WireSpan]
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("Replaying", total=len(batches))
         for spans in batches:
-            yield [_renamed(span, fresh) if new_ids else span for span in spans]
+            sent = [_renamed(span, fresh) for span in spans] if new_ids else spans
+            yield from split_spans(sent)
             progress.advance(task)
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from rag_traces import RAG_SPANS, rag_trace
+from samples import span_message, wire_span
 from services import collect, running_sink
 
 from otel_raglog.conventions.registry import marker_prefixes
+from otel_raglog_exporters.grouping import encode_request
 from otel_raglog_exporters.registry import build_exporter
 
 
@@ -212,3 +214,18 @@ def test_a_ready_file_that_cannot_be_written_is_named(tmp_path):
     assert done.returncode == 2
     assert "--ready-file" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_replay_cuts_requests_that_receivers_would_refuse(tmp_path):
+    """Many take no message over 4 MiB; a recorded request may be larger."""
+    messages = [
+        span_message(bytes([number]) * 8, attributes={"input.value": "x" * 1_000_000})
+        for number in range(1, 7)
+    ]
+    path = tmp_path / "large.pb"
+    path.write_bytes(encode_request([wire_span(message) for message in messages]))
+    with running_sink() as sink:
+        done = run("replay", path, "--endpoint", sink.endpoint)
+        assert done.returncode == 0, done.stderr
+        parts = [sink.take(10), sink.take(10)]
+    assert parts == [3, 3]
