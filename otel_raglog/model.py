@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, Never, TypeAlias, TypeVar, Union
+from typing import Generic, NamedTuple, Never, TypeAlias, TypeVar, Union
 
 # --------------------------------------------------------------------------- words
 
@@ -141,6 +141,65 @@ class Tier(StrEnum):
     LLM = "llm"
 
 
+# --------------------------------------------------------------- requests on the wire
+
+
+class Signal(StrEnum):
+    """What an OTLP request carries. The value is the last part of its HTTP path."""
+
+    TRACES = "traces"
+    METRICS = "metrics"
+    LOGS = "logs"
+
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+"""Request headers that travel on: lower-case names and values, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What goes out in one request.
+
+    ``body`` is a serialized ``Export{Trace,Metrics,Logs}ServiceRequest``. Bodies of one signal can
+    be concatenated: protobuf reads the result as one request with the content of all. ``items``
+    are its spans, data points or log records.
+    """
+
+    signal: Signal
+    body: bytes
+    items: int
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Spans of one journalled request: its record's number and their positions in it.
+
+    ``ordinals`` count all spans of the request in the order of its bytes, refused ones included;
+    none means the whole request as it is. ``additions`` are bytes to append: one for each
+    ordinal, or none at all.
+    """
+
+    request: int
+    ordinals: tuple[int, ...] = ()
+    additions: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What leaves in one payload, and in which form, so that it can be made again.
+
+    All pieces are of requests with the same signal and headers. With a ``trace_id`` it releases
+    that trace: spans that come later get ``late_addition`` appended.
+    """
+
+    signal: Signal
+    items: int
+    pieces: tuple[Piece, ...]
+    trace_id: bytes = b""
+    late_addition: bytes = b""
+
+
 # ----------------------------------------------------------------- spans on the wire
 
 
@@ -158,6 +217,13 @@ class Origin:
     scope: bytes
 
 
+class RawSpan(NamedTuple):
+    """A span's own bytes and the envelopes it came in."""
+
+    origin: Origin
+    raw: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class WireSpan:
     """One span as it arrived: its header, and its own bytes untouched.
@@ -168,6 +234,8 @@ class WireSpan:
     marker, or has no parent) and so waits for its trace. ``finishes_run`` tells that the
     application marked the run as finished explicitly (attribute ``raglog.run.finished``).
     ``spoofed`` tells that attributes or events of our own namespace came in from outside.
+    ``request``, ``ordinal`` and ``headers`` say where it is journalled (see :class:`Piece`) and
+    what it came with; spans read from files have none.
     """
 
     trace_id: bytes
@@ -179,6 +247,9 @@ class WireSpan:
     spoofed: bool
     origin: Origin
     raw: bytes
+    request: int = 0
+    ordinal: int = 0
+    headers: Headers = ()
 
 
 @dataclass(frozen=True, slots=True)

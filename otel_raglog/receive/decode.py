@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from google.protobuf.message import DecodeError
 
 from otel_raglog.errors import BadInput, TooLarge
-from otel_raglog.model import Batch, Origin, WireSpan
+from otel_raglog.model import Batch, Origin, RawSpan, WireSpan
 from otel_raglog.receive import thin_pb2 as thin
 from otel_raglog.receive.header import check_depth, check_is_span, read_header, refusal
 from otel_raglog.receive.limits import Limits
@@ -22,13 +22,6 @@ _SMALL_BYTES = 256 * 1024
 """Below this, parsed values cost a few megabytes at most and are not worth counting."""
 _FIELDS_PER_SPAN = 4
 """Envelope fields allowed per allowed span, so that empty envelopes cost little as well."""
-
-
-class RawSpan(NamedTuple):
-    """A span's own bytes and the envelopes it came in."""
-
-    origin: Origin
-    raw: bytes
 
 
 def split_protobuf(body: bytes, limits: Limits, markers: Markers) -> Batch:
