@@ -2,76 +2,82 @@
 
 from __future__ import annotations
 
-import random
-import threading
+import secrets
 from collections.abc import Callable
 
 import structlog
 from prometheus_client import CollectorRegistry
 
+from otel_raglog.acceptance import JournalInbox
 from otel_raglog.assemble.assembler import Assembler
 from otel_raglog.assemble.policy import CompletionPolicy
 from otel_raglog.assemble.worker import Worker
 from otel_raglog.building import build_analyser, build_markers
 from otel_raglog.clock import SystemClock
-from otel_raglog.config import Config, Hold, Sending
+from otel_raglog.delivery import Delivery
 from otel_raglog.errors import ConfigError
-from otel_raglog.pipeline import Outlet, Pipeline, TraceLimits
+from otel_raglog.ledger import Ledger
+from otel_raglog.options import Config, Hold
+from otel_raglog.outlet import Outlet
+from otel_raglog.pipeline import Pipeline, TraceLimits
 from otel_raglog.receive.grpc_door import GrpcDoor
+from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.http_door import build_http_app
-from otel_raglog.receive.inbox import MemoryInbox
+from otel_raglog.receive.inbox import HeldQueue
 from otel_raglog.receive.intake import Intake
 from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.sifting import Sifter
 from otel_raglog.report.annotations import AnnotationOptions
-from otel_raglog.telemetry import ExemplarChoice, Ledger, RunMetrics, add_gauge
+from otel_raglog.telemetry import ExemplarChoice, RunMetrics, add_gauge
 from otel_raglog.web.health import health_app
 from otel_raglog.web.metrics import metrics_app
 from otel_raglog.web.server import HttpServer
-from otel_raglog_exporters.fan_out import FanOut
-from otel_raglog_exporters.registry import build_exporter
-from otel_raglog_exporters.sending import Exporter, Sender, SendingConfig
 
 _MIB = 1024 * 1024
 _LAST_SECONDS = 1.0
+_HELD_SHARE = 2
+_BACKLOG_SHARE = 4
+_REFUSAL_SECONDS = 1.0
+"""For so long after a refusal the service is not ready."""
+_INSTANCE_BYTES = 8
 _log = structlog.get_logger()
 
 
-def build_exporters(config: Config) -> list[Exporter]:
-    """Return the exporters that ``config`` names.
+class _MemoryBudget:
+    """Refuses requests while what cannot leave memory takes all of the budget."""
 
-    Raises:
-        ConfigError: a kind or an option is unknown, or a value is wrong.
-    """
-    return [
-        build_exporter(destination.kind, {**destination.options, "name": name})
-        for name, destination in config.exporters.items()
-    ]
+    def __init__(self, budget_bytes: int, used: Callable[[], int], clock: SystemClock) -> None:
+        self._budget_bytes = budget_bytes
+        self._used = used
+        self._clock = clock
+        self._refused_at = float("-inf")
 
+    def why_refuse(self, size: int) -> str | None:
+        """Return why a request of ``size`` bytes is refused now, if it is.
 
-class _WorkerCounts:
-    """Books what the assembly worker gives up, for every destination."""
+        With nothing in memory any request is taken: a large one is not refused for ever.
+        """
+        used = self._used()
+        if not used or used + size <= self._budget_bytes:
+            return None
+        self._refused_at = self._clock.monotonic()
+        return "the memory budget is used up (memory.budget_mib)"
 
-    def __init__(self, ledger: Ledger, metrics: RunMetrics, exporters: list[str]) -> None:
-        self._ledger = ledger
-        self._metrics = metrics
-        self._exporters = exporters
-
-    def dropped(self, reason: str, count: int) -> None:
-        for exporter in self._exporters:
-            self._ledger.dropped(exporter, reason, count)
-
-    def failed(self, where: str) -> None:
-        self._metrics.skipped.labels(f"{where}_error").inc()
+    @property
+    def refusing(self) -> bool:
+        """Whether a request was refused a moment ago."""
+        return self._clock.monotonic() - self._refused_at < _REFUSAL_SECONDS
 
 
 class Service:
-    """The sidecar: doors, assembler, detector, senders, metrics and health.
+    """The sidecar: doors, journal, assembler, detector, senders, metrics and health.
 
-    Building it checks the configuration and loads the model; :meth:`start` binds the ports.
+    Building it checks the configuration, opens the journal and loads the model; :meth:`start`
+    takes up what an earlier process left, and binds the ports.
 
     Raises:
-        ConfigError: an option is wrong, there is no exporter, or (from :meth:`start`) a port is
-            taken.
+        ConfigError: an option is wrong, there is no exporter, the journal cannot be had, or (from
+            :meth:`start`) a port is taken.
     """
 
     def __init__(self, config: Config) -> None:
@@ -82,83 +88,50 @@ class Service:
             )
         self._config = config
         clock = self._clock = SystemClock()
+        budget_bytes = int(config.memory.budget_mib * _MIB)
         self.registry = CollectorRegistry()
         self.ledger = Ledger(self.registry)
         self.metrics = RunMetrics(self.registry, config.metrics.max_label_values)
-        self._senders = [
-            Sender(exporter, _sending(config.sending), self.ledger, clock, random.Random())  # noqa: S311  jitter
-            for exporter in build_exporters(config)
-        ]
-        names = [sender.name for sender in self._senders]
-        for name in names:
-            self.ledger.add_exporter(name)
-        counts = _WorkerCounts(self.ledger, self.metrics, names)
-        self._outlet = Outlet(
-            FanOut(self._senders),
-            lambda exporter, spans: self.ledger.dropped(exporter, "shutdown", spans),
-        )
-        self._pipeline = Pipeline(
-            build_analyser(
-                config.analysis,
-                quote_text=config.explanations.quote_text,
-                failures=self.metrics,
-            ),
-            self._outlet,
-            self.metrics,
-            ExemplarChoice(config.metrics.exemplars_per_minute, clock),
-            AnnotationOptions(config.annotations.openinference_evaluations),
-            backlog_traces=config.analysis.backlog_traces,
-            remember_traces=config.hold.remember_traces,
-            limits=TraceLimits(
-                config.analysis.max_trace_spans, int(config.analysis.max_trace_text_mib * _MIB)
-            ),
-        )
-        receive = config.receive
-        self._inbox = MemoryInbox(receive.max_waiting_spans, int(receive.max_waiting_mib * _MIB))
-        self._assembler = Assembler(_policy(config.hold))
-        self._worker = Worker(
-            self._inbox,
-            self._assembler,
-            self._pipeline,
-            clock,
-            counts,
-        )
+        instance_id = secrets.token_hex(_INSTANCE_BYTES)
+        allowed = AllowList(config.receive.forward_headers)
+        self._delivery = Delivery(config, self.ledger, clock, instance_id)
+        self._outlet = Outlet(self._delivery.journal.decide)
+        self._pipeline = self._build_pipeline(budget_bytes)
+        self._held = HeldQueue()
+        self._assembler = Assembler(_policy(config.hold, budget_bytes))
+        self._worker = Worker(self._held, self._assembler, self._pipeline, clock, self.metrics)
         limits = Limits(
-            max_request_bytes=int(receive.max_request_mib * _MIB),
-            max_spans_per_request=receive.max_spans_per_request,
+            max_request_bytes=int(config.receive.max_request_mib * _MIB),
+            max_spans_per_request=config.receive.max_spans_per_request,
         )
-        intake = Intake(self._inbox, self.ledger, limits, build_markers())
+        sifter = Sifter(limits, build_markers())
+        self._inbox = JournalInbox(self._delivery.journal, self._held, sifter)
+        self._budget = _MemoryBudget(budget_bytes, self._used_bytes, clock)
+        intake = Intake(
+            self._inbox,
+            self.ledger,
+            limits,
+            sifter,
+            instance_id=instance_id,
+            why_refuse=self._budget.why_refuse,
+        )
         self._grpc = GrpcDoor(
-            intake, receive.grpc.host, receive.grpc.port, option="receive.grpc.port"
+            intake,
+            config.receive.grpc.host,
+            config.receive.grpc.port,
+            option="receive.grpc.port",
+            signals=self._delivery.signals,
+            headers=allowed,
+            request_timeout_seconds=config.receive.request_timeout_seconds,
         )
-        self._servers = {
-            "http": HttpServer(
-                build_http_app(intake),
-                receive.http.host,
-                receive.http.port,
-                option="receive.http.port",
-            ),
-            "metrics": HttpServer(
-                metrics_app(self.registry),
-                config.metrics.host,
-                config.metrics.port,
-                option="metrics.port",
-            ),
-            "health": HttpServer(
-                health_app(self.why_not_ready),
-                config.health.host,
-                config.health.port,
-                option="health.port",
-            ),
-        }
+        self._servers = self._build_servers(intake, allowed)
         self._add_gauges()
-        self._sending_stopped = threading.Event()
         self._state: str | None = "starting"
 
     def start(self) -> dict[str, str]:
         """Bind all ports and begin; return the bound addresses as ``host:port`` by name."""
-        for sender in self._senders:
-            sender.start()
+        self._recover()
+        self._delivery.start()
         self._pipeline.start()
         self._worker.start()
         addresses: dict[str, str] = {}
@@ -179,14 +152,14 @@ class Service:
         """Close the doors, judge and deliver what is held, then close everything.
 
         Takes little more than ``shutdown_grace_seconds``: traces that wait to be judged for longer
-        than half of it pass unjudged. What is not delivered by then is dropped and counted.
+        than half of it pass unjudged. What is not delivered by then stays in the journal.
         """
         self._state = "stopping"
         deadline = self._clock.monotonic() + self._config.shutdown_grace_seconds
         self._grpc.stop(min(1.0, self._left(deadline)))
         self._servers["http"].stop(min(1.0, self._left(deadline)))
-        # Waiting for room may take all but the last of the grace. Judging may use half of what is
-        # left: a verdict is worth less than the span it is for.
+        # Waiting for the journal may take all but the last of the grace. Judging may use half of
+        # what is left: a verdict is worth less than the span it is for.
         if not self._worker.stop(max(0.0, self._left(deadline) - _LAST_SECONDS)):
             self._outlet.give_up()
             self._worker.stop(_LAST_SECONDS)
@@ -194,46 +167,98 @@ class Service:
             self._pipeline.stop(self._left(deadline))
             self._outlet.give_up()
             self._pipeline.stop(_LAST_SECONDS)
-        self._sending_stopped.set()
-        self._stop_senders(max(_LAST_SECONDS, self._left(deadline)))
+        self._delivery.stop(max(_LAST_SECONDS, self._left(deadline)))
+        self._delivery.close()
         self._servers["health"].stop(0.5)
         self._servers["metrics"].stop(0.5)
 
     def hurry(self) -> None:
         """Cut :meth:`stop` on another thread short; may be called again while it lasts.
 
-        Nothing more is judged, and what destinations do not take at once is dropped and counted.
+        Nothing more is judged or sent: what is not delivered stays in the journal as it is.
         """
-        self._pipeline.hurry()
+        self._pipeline.abandon()
         self._outlet.give_up()
-        if self._sending_stopped.is_set():
-            self._stop_senders(_LAST_SECONDS)
-
-    def _stop_senders(self, grace_seconds: float) -> None:
-        """Stop all senders at once: none may use up the time of another."""
-        threads = [
-            threading.Thread(target=sender.stop, args=(grace_seconds,), daemon=True)
-            for sender in self._senders
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(grace_seconds + 2 * _LAST_SECONDS)
+        self._delivery.stop(0.0)
 
     def _left(self, deadline: float) -> float:
         return max(0.0, deadline - self._clock.monotonic())
 
-    def undelivered_spans(self) -> int:
-        """Return the accepted spans that were dropped, over all destinations."""
-        return sum(self.ledger.balance(sender.name).dropped for sender in self._senders)
+    def undelivered(self) -> tuple[int, int]:
+        """Return the accepted items, of all signals and destinations, that are kept and lost."""
+        balances = self.ledger.balances().values()
+        return (
+            sum(balance.pending for balance in balances),
+            sum(balance.dropped for balance in balances),
+        )
 
     def why_not_ready(self) -> str | None:
         """Return why requests are refused now, if they are."""
         if self._state is not None:
             return self._state
-        if self._outlet.waiting:
-            return "a destination's queue is full"
-        return None
+        if self._budget.refusing:
+            return "the memory budget is used up"
+        return self._delivery.journal.why_refusing()
+
+    def _recover(self) -> None:
+        """Take up what the journal holds, before anything new comes in."""
+        recovered = self._delivery.recover()
+        for trace_id, late_addition in recovered.traces:
+            self._assembler.remember(trace_id)
+            self._pipeline.restore(trace_id, late_addition)
+        undecided = self._inbox.restore(recovered)
+        for signal, items in undecided.items():
+            self._delivery.owe(signal, items)
+        owed = sum(recovered.owed.values())
+        if owed or undecided:
+            _log.info(
+                "the journal held undelivered data",
+                decided_items=owed,
+                undecided_items=sum(undecided.values()),
+            )
+
+    def _build_pipeline(self, budget_bytes: int) -> Pipeline:
+        config = self._config
+        return Pipeline(
+            build_analyser(
+                config.analysis,
+                quote_text=config.explanations.quote_text,
+                failures=self.metrics,
+            ),
+            self._outlet,
+            self.metrics,
+            ExemplarChoice(config.metrics.exemplars_per_minute, self._clock),
+            AnnotationOptions(config.annotations.openinference_evaluations),
+            backlog_traces=config.analysis.backlog_traces,
+            backlog_bytes=budget_bytes // _BACKLOG_SHARE,
+            remember_traces=config.hold.remember_traces,
+            limits=TraceLimits(
+                config.analysis.max_trace_spans, int(config.analysis.max_trace_text_mib * _MIB)
+            ),
+        )
+
+    def _build_servers(self, intake: Intake, allowed: AllowList) -> dict[str, HttpServer]:
+        receive, metrics, health = self._config.receive, self._config.metrics, self._config.health
+        return {
+            "http": HttpServer(
+                build_http_app(
+                    intake,
+                    signals=self._delivery.signals,
+                    headers=allowed,
+                    request_timeout_seconds=receive.request_timeout_seconds,
+                ),
+                receive.http.host,
+                receive.http.port,
+                option="receive.http.port",
+                max_connections=receive.max_connections,
+            ),
+            "metrics": HttpServer(
+                metrics_app(self.registry), metrics.host, metrics.port, option="metrics.port"
+            ),
+            "health": HttpServer(
+                health_app(self.why_not_ready), health.host, health.port, option="health.port"
+            ),
+        }
 
     def _host(self, name: str) -> str:
         hosts = {
@@ -243,42 +268,50 @@ class Service:
         }
         return hosts[name]
 
+    def _used_bytes(self) -> int:
+        """Return the bytes in memory that count against the budget."""
+        return (
+            self._held.bytes
+            + self._assembler.held_bytes
+            + self._pipeline.backlog_bytes
+            + self._delivery.memory_bytes
+        )
+
     def _add_gauges(self) -> None:
+        journal = self._delivery.journal
         gauges: list[tuple[str, str, Callable[[], float]]] = [
             ("raglog_traces_open", "Traces held.", lambda: self._assembler.open_traces),
             ("raglog_held_spans", "Spans held.", lambda: self._assembler.held_spans),
             ("raglog_held_bytes", "Bytes held.", lambda: self._assembler.held_bytes),
-            ("raglog_inbox_spans", "Spans not yet sorted.", lambda: self._inbox.spans),
-            ("raglog_inbox_bytes", "Bytes not yet sorted.", lambda: self._inbox.bytes),
+            ("raglog_memory_bytes", "Bytes in memory, of the budget.", self._used_bytes),
             (
                 "raglog_backlog_traces",
                 "Traces that wait to be judged.",
                 lambda: self._pipeline.backlog,
+            ),
+            ("raglog_journal_bytes", "Size of the journal.", lambda: journal.size_bytes),
+            (
+                "raglog_journal_oldest_seconds",
+                "Age of the oldest record in the journal.",
+                lambda: journal.oldest_seconds,
+            ),
+            (
+                "raglog_journal_undecided_items",
+                "Accepted items that wait for their trace or its verdict.",
+                lambda: journal.undecided_items,
             ),
         ]
         for name, text, read in gauges:
             add_gauge(self.registry, name, text, read)
 
 
-def _policy(hold: Hold) -> CompletionPolicy:
+def _policy(hold: Hold, budget_bytes: int) -> CompletionPolicy:
     return CompletionPolicy(
         quiet_seconds=hold.quiet_seconds,
         orphan_quiet_seconds=hold.orphan_quiet_seconds,
         max_wait_seconds=hold.max_wait_seconds,
         max_spans_per_trace=hold.max_spans_per_trace,
         max_open_traces=hold.max_open_traces,
-        max_held_bytes=int(hold.max_held_mib * _MIB),
+        max_held_bytes=min(int(hold.max_held_mib * _MIB), budget_bytes // _HELD_SHARE),
         remember_traces=hold.remember_traces,
-    )
-
-
-def _sending(options: Sending) -> SendingConfig:
-    return SendingConfig(
-        queue_spans=options.queue_spans,
-        queue_bytes=int(options.queue_mib * _MIB),
-        batch_spans=options.batch_spans,
-        batch_seconds=options.batch_seconds,
-        initial_backoff_seconds=options.initial_backoff_seconds,
-        max_backoff_seconds=options.max_backoff_seconds,
-        max_elapsed_seconds=options.max_elapsed_seconds,
     )

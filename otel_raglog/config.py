@@ -11,200 +11,21 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from otel_raglog.errors import ConfigError
+from otel_raglog.options import Config
 
 ENV_PREFIX = "OTEL_RAGLOG_"
 ENV_DELIMITER = "__"
 CONFIG_FILE_VARIABLE = "OTEL_RAGLOG_CONFIG"
 _NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE})
 
-Port = Annotated[int, Field(ge=0, le=65535)]
 _OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  to compare
-_LONGEST_SECONDS = 7 * 24 * 3600
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Listen(_Section):
-    """An address to listen on."""
-
-    host: str = Field(
-        "127.0.0.1", description="Address to bind. Loopback unless you say otherwise."
-    )
-    port: Port = Field(0, description="TCP port; 0 lets the system choose.")
-
-
-class Receive(_Section):
-    """OTLP in."""
-
-    grpc: Listen = Field(Listen(port=4317), description="OTLP/gRPC door.")
-    http: Listen = Field(Listen(port=4318), description="OTLP/HTTP door (protobuf and JSON).")
-    max_request_mib: float = Field(
-        64, gt=0, description="Largest request after decompression, MiB."
-    )
-    max_spans_per_request: int = Field(100_000, gt=0, description="Most spans in one request.")
-    max_waiting_spans: int = Field(
-        200_000,
-        gt=0,
-        description="Spans accepted but not yet sorted; beyond it requests are refused.",
-    )
-    max_waiting_mib: float = Field(
-        256, gt=0, description="MiB accepted but not yet sorted; beyond it requests are refused."
-    )
-
-
-class Hold(_Section):
-    """How long the spans of a run wait for each other, and how many may wait."""
-
-    quiet_seconds: float = Field(
-        5,
-        ge=0,
-        le=_LONGEST_SECONDS,
-        description="Quiet time after which a trace with a root is whole.",
-    )
-    orphan_quiet_seconds: float = Field(
-        15,
-        ge=0,
-        le=_LONGEST_SECONDS,
-        description="Quiet time after which a trace without a root is released.",
-    )
-    max_wait_seconds: float = Field(
-        120, gt=0, le=_LONGEST_SECONDS, description="Longest hold of any span, seconds."
-    )
-    max_spans_per_trace: int = Field(10_000, gt=0, description="Most held spans of one trace.")
-    max_open_traces: int = Field(
-        20_000, gt=0, description="Most traces held at once; then the oldest leave."
-    )
-    max_held_mib: float = Field(
-        256, gt=0, description="Most MiB held at once; then the oldest leave."
-    )
-    remember_traces: int = Field(
-        100_000, gt=0, description="Released traces remembered for late spans."
-    )
-
-
-class Analysis(_Section):
-    """The detector."""
-
-    backlog_traces: int = Field(
-        2_000,
-        gt=0,
-        description="Traces waiting to be judged; beyond it traces pass unjudged, counted.",
-    )
-    max_trace_spans: int = Field(
-        1_000, gt=0, description="Traces with more held spans pass unjudged, counted."
-    )
-    max_trace_text_mib: float = Field(
-        4, gt=0, description="Traces with more text than this pass unjudged, counted."
-    )
-    encoder_threads: int = Field(
-        0, ge=0, description="Texts encoded side by side; 0 takes the number of cores, 4 at most."
-    )
-    encoder_cache_vectors: int = Field(
-        50_000, gt=0, description="Sentence vectors kept by text hash (1.5 kB each)."
-    )
-
-
-class Explanations(_Section):
-    """The words beside a verdict."""
-
-    quote_text: bool = Field(
-        default=False, description="Let explanations quote text of documents and answers."
-    )
-
-
-class Annotations(_Section):
-    """What is written on the spans."""
-
-    openinference_evaluations: bool = Field(
-        default=False, description="Also write OpenInference evaluations.N.evaluation.* attributes."
-    )
-
-
-class Metrics(_Section):
-    """Prometheus metrics."""
-
-    host: str = Field("127.0.0.1", description="Address of /metrics.")
-    port: Port = Field(9464, description="Port of /metrics.")
-    max_label_values: int = Field(
-        20, gt=0, description="Distinct values of the label service; then _overflow."
-    )
-    exemplars_per_minute: int = Field(
-        10,
-        ge=0,
-        description="Runs a minute that are marked raglog.exemplar and shown as exemplars.",
-    )
-
-
-def _kind_first(value: object) -> object:
-    if isinstance(value, str):
-        return {"kind": "otlp_grpc", "endpoint": value}
-    return value
-
-
-class Destination(_Section):
-    """A place that spans are sent to. Options beyond ``kind`` belong to the exporter."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    kind: str = Field(
-        "otlp_grpc", description="otlp_grpc, otlp_http, file, console or an entry point's name."
-    )
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Return the exporter's own options."""
-        return dict(self.model_extra or {})
-
-
-class Sending(_Section):
-    """Queue, batches and retries: the same for every destination."""
-
-    queue_spans: int = Field(100_000, gt=0, description="Most spans queued for one destination.")
-    queue_mib: float = Field(256, gt=0, description="Most MiB queued for one destination.")
-    batch_spans: int = Field(512, gt=0, description="Most spans in one batch.")
-    batch_seconds: float = Field(
-        0.2, ge=0, le=_LONGEST_SECONDS, description="Longest wait for a batch to fill."
-    )
-    initial_backoff_seconds: float = Field(
-        1, gt=0, le=_LONGEST_SECONDS, description="First wait after a failure."
-    )
-    max_backoff_seconds: float = Field(
-        30, gt=0, le=_LONGEST_SECONDS, description="Longest wait between tries."
-    )
-    max_elapsed_seconds: float = Field(
-        0, ge=0, le=_LONGEST_SECONDS, description="Give up a batch after this; 0 never does."
-    )
-
-
-class Config(_Section):
-    """All options of ``otel-raglog serve``."""
-
-    receive: Receive = Receive()
-    hold: Hold = Hold()
-    analysis: Analysis = Analysis()
-    explanations: Explanations = Explanations()
-    annotations: Annotations = Annotations()
-    exporters: dict[str, Annotated[Destination, BeforeValidator(_kind_first)]] = Field(
-        default_factory=dict, description="Destinations by a name of your choice."
-    )
-    sending: Sending = Sending()
-    metrics: Metrics = Metrics()
-    health: Listen = Field(Listen(port=13133), description="/live and /ready.")
-    shutdown_grace_seconds: float = Field(
-        10, ge=0, le=_LONGEST_SECONDS, description="Time to empty the queues at SIGTERM."
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severe log lines that are written."
-    )
 
 
 def load_config(
@@ -236,7 +57,20 @@ def load_config(
     except ValidationError as error:
         raise ConfigError(_describe(error)) from None
     _refuse_loops(config)
-    return config
+    return _with_folders(config, variables)
+
+
+def _with_folders(config: Config, variables: Mapping[str, str]) -> Config:
+    """Fill in the folders that were not named."""
+    journal, dead_letters = config.journal, config.dead_letters
+    if journal.enabled and journal.path is None:
+        home = Path(variables.get("HOME") or "/")
+        state = Path(variables.get("XDG_STATE_HOME") or home / ".local" / "state")
+        journal = journal.model_copy(update={"path": state / "otel-raglog"})
+    if dead_letters.path is None and journal.path is not None and journal.enabled:
+        folder = journal.path / "dead-letters"
+        dead_letters = dead_letters.model_copy(update={"path": folder})
+    return config.model_copy(update={"journal": journal, "dead_letters": dead_letters})
 
 
 def _refuse_loops(config: Config) -> None:
@@ -267,7 +101,7 @@ def show_config(config: Config) -> str:
 
     Header values, and user, password and query of endpoints, are hidden.
     """
-    data = config.model_dump()
+    data = config.model_dump(mode="json")
     for options in data["exporters"].values():
         if isinstance(options.get("headers"), dict):
             options["headers"] = dict.fromkeys(options["headers"], "***")

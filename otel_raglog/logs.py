@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TextIO
 
 import structlog
@@ -12,7 +13,7 @@ def configure_logs(level: str, stream: TextIO) -> None:
     """Send all log calls of ``level`` and above to ``stream``.
 
     Tracebacks are plain: structlog's default shows local variables, and those hold the texts of
-    other people's documents.
+    other people's documents. A line that cannot be written (a full disk, a closed pipe) is lost.
     """
     shared: list[Processor] = [
         structlog.processors.add_log_level,
@@ -30,6 +31,19 @@ def configure_logs(level: str, stream: TextIO) -> None:
     structlog.configure(
         processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(stream),
+        logger_factory=lambda *_: _Lines(stream),
         cache_logger_on_first_use=False,
     )
+
+
+class _Lines:
+    """Writes lines; that a line cannot be written is no reason to fail whatever it reports."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._logger = structlog.PrintLogger(stream)
+
+    def msg(self, message: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._logger.msg(message)
+
+    log = debug = info = warn = warning = error = critical = fatal = failure = exception = msg

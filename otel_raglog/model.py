@@ -391,6 +391,9 @@ class Provenance:
     convention: str
 
 
+_USABLE = (FieldStatus.PRESENT, FieldStatus.TRUNCATED, FieldStatus.EMPTY)
+
+
 @dataclass(frozen=True, slots=True)
 class Field(Generic[T_co]):
     """A value, or the reason why there is none, with the place where it was read.
@@ -406,11 +409,7 @@ class Field(Generic[T_co]):
     @property
     def usable(self) -> bool:
         """Whether a check may read ``value``."""
-        return self.value is not None and self.status in {
-            FieldStatus.PRESENT,
-            FieldStatus.TRUNCATED,
-            FieldStatus.EMPTY,
-        }
+        return self.value is not None and self.status in _USABLE
 
 
 def present(value: T, source: Provenance | None = None) -> Field[T]:

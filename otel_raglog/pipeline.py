@@ -1,33 +1,24 @@
-"""Released traces and passing spans to annotated spans in every destination's queue."""
+"""Released traces and late spans to verdicts, and through the outlet to the destinations."""
 
 from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import structlog
 
 from otel_raglog.analysis import Analyser
-from otel_raglog.errors import Unavailable
-from otel_raglog.model import HeldTrace, Report, Span, Trace, WireSpan
-from otel_raglog.report.annotations import (
-    AnnotationOptions,
-    annotate,
-    annotate_late,
-    append,
-    may_be_rag,
-)
+from otel_raglog.assemble.policy import held_size
+from otel_raglog.model import HeldTrace, Span, Trace, WireSpan
+from otel_raglog.outlet import Outlet
+from otel_raglog.report.annotations import AnnotationOptions, annotate, annotate_late, may_be_rag
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics
 
-_ROOM_WAIT_SECONDS = 0.02
 _IDLE_SECONDS = 0.1
 _LAST_SECONDS = 1.0
-_LAST_TRIES = 50
 _log = structlog.get_logger()
 
 
@@ -49,82 +40,6 @@ def _characters(span: Span) -> int:
     return sum(len(value) for value in span.attributes.values() if isinstance(value, str))
 
 
-class FanOut(Protocol):
-    """The queues of all destinations."""
-
-    def offer(self, spans: Sequence[WireSpan]) -> None:
-        """Queue ``spans`` for every destination; raise :class:`Unavailable` and queue none."""
-        ...
-
-    def offer_where_room(
-        self, spans: Sequence[WireSpan], only: Collection[str] | None = None
-    ) -> Sequence[str]:
-        """Queue ``spans`` where there is room; return the names of the other destinations."""
-        ...
-
-
-class Outlet:
-    """Puts spans into the queue of every destination, waiting for room.
-
-    Waiting is the back-pressure: behind it the backlog and the inbox fill, and the doors refuse.
-    Nothing is dropped but what still waits when :meth:`give_up` was called, for the destinations
-    that have no room then, and that is counted.
-    """
-
-    def __init__(self, fan_out: FanOut, give_up_on: Callable[[str, int], None]) -> None:
-        self._fan_out = fan_out
-        self._give_up_on = give_up_on
-        self._giving_up = threading.Event()
-        self._patience: dict[str, int] = {}
-        self._waiting = 0
-
-    @property
-    def waiting(self) -> bool:
-        """Whether somebody waits for room now."""
-        return self._waiting > 0
-
-    def put(self, spans: Sequence[WireSpan]) -> None:
-        """Queue ``spans`` for every destination."""
-        if not spans:
-            return
-        waits = 0
-        try:
-            while not self._offer(spans):
-                if not waits:
-                    waits = 1
-                    self._waiting += 1
-                if self._giving_up.wait(_ROOM_WAIT_SECONDS):
-                    self._put_where_room(spans)
-                    return
-        finally:
-            self._waiting -= waits
-
-    def give_up(self) -> None:
-        """Stop waiting for room: what finds none is dropped and counted."""
-        self._giving_up.set()
-
-    def _put_where_room(self, spans: Sequence[WireSpan]) -> None:
-        """Queue what fits. A destination that still drains is waited for, one that is dead once."""
-        left = set(self._fan_out.offer_where_room(spans))
-        patience = {name: self._patience.get(name, _LAST_TRIES) for name in left}
-        while waiting := {name for name in left if patience[name] > 0}:
-            time.sleep(_ROOM_WAIT_SECONDS)
-            still = set(self._fan_out.offer_where_room(spans, waiting))
-            left -= waiting - still
-            for name in still:
-                patience[name] -= 1
-        for name in left:
-            self._patience[name] = 0
-            self._give_up_on(name, len(spans))
-
-    def _offer(self, spans: Sequence[WireSpan]) -> bool:
-        try:
-            self._fan_out.offer(spans)
-        except Unavailable:
-            return False
-        return True
-
-
 @dataclass(frozen=True, slots=True)
 class _LateSpan:
     """A late span whose trace is still waiting to be judged."""
@@ -140,13 +55,12 @@ class Decisions:
         self._additions: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def remember(self, trace_id: bytes, reports: Sequence[Report]) -> None:
-        """Keep the verdict of a trace: of its runs together where it has several."""
-        judged = [report for report in reports if may_be_rag(report)]
-        if not judged:
+    def remember(self, trace_id: bytes, addition: bytes) -> None:
+        """Keep the bytes that late spans of a trace get."""
+        if not addition:
             return
         with self._lock:
-            self._additions[trace_id] = annotate_late(judged)
+            self._additions[trace_id] = addition
             self._additions.move_to_end(trace_id)
             while len(self._additions) > self._limit:
                 self._additions.popitem(last=False)
@@ -173,6 +87,7 @@ class Pipeline:
         options: AnnotationOptions,
         *,
         backlog_traces: int,
+        backlog_bytes: int,
         remember_traces: int,
         limits: TraceLimits = TraceLimits(),
     ) -> None:
@@ -183,12 +98,15 @@ class Pipeline:
         self._exemplars = exemplars
         self._options = options
         self._decisions = Decisions(remember_traces)
+        self._max_backlog_bytes = backlog_bytes
+        self._backlog_bytes = 0
         self._backlog: queue.Queue[HeldTrace | _LateSpan] = queue.Queue(backlog_traces)
         self._queued: set[bytes] = set()
         self._queued_lock = threading.Lock()
         self._failures: set[type[Exception]] = set()
         self._no_more = threading.Event()
         self._hurrying = threading.Event()
+        self._abandoned = threading.Event()
         self._thread = threading.Thread(target=self._work, name="raglog-analysis", daemon=True)
 
     def start(self) -> None:
@@ -199,7 +117,7 @@ class Pipeline:
         """Judge what waits for ``grace_seconds`` at most, pass the rest unjudged, and end.
 
         Nothing may be released any more. Returns whether the thread has ended: it does not while
-        the outlet waits for room, or within one trace that takes long.
+        the outlet waits for the journal, or within one trace that takes long.
         """
         self._no_more.set()
         self._thread.join(grace_seconds)
@@ -207,25 +125,37 @@ class Pipeline:
         self._thread.join(_LAST_SECONDS)
         return not self._thread.is_alive()
 
-    def hurry(self) -> None:
-        """Judge no more: what waits passes unjudged."""
-        self._hurrying.set()
+    def abandon(self) -> None:
+        """Let nothing go any more: what waits stays undecided, in the journal."""
+        self._abandoned.set()
 
     @property
     def backlog(self) -> int:
         """Traces (and late spans) that wait to be judged."""
         return self._backlog.qsize()
 
+    @property
+    def backlog_bytes(self) -> int:
+        """Memory that traces take that wait to be judged."""
+        return self._backlog_bytes
+
+    def restore(self, trace_id: bytes, late_addition: bytes) -> None:
+        """Learn what late spans of a trace get that was decided before a restart."""
+        self._decisions.remember(trace_id, late_addition)
+
     # ------------------------------------------------------- what the assembler hands over
 
     def forward(self, spans: Sequence[WireSpan]) -> None:
-        """Forward spans that belong to no run."""
-        self._outlet.put([append(span, b"") for span in spans])
+        """Forward spans without a verdict."""
+        if not self._abandoned.is_set():
+            self._outlet.put(spans)
 
     def late(self, spans: Sequence[WireSpan]) -> None:
         """Forward spans that came after their trace was released, with its verdict."""
+        if self._abandoned.is_set():
+            return
         self._metrics.late_spans.inc(len(spans))
-        ready: list[WireSpan] = []
+        ready: dict[bytes, list[WireSpan]] = {}
         for span in spans:
             with self._queued_lock:
                 waiting = span.trace_id in self._queued
@@ -233,27 +163,41 @@ class Pipeline:
                 try:
                     self._backlog.put_nowait(_LateSpan(span))
                 except queue.Full:
-                    ready.append(append(span, b""))
+                    self._outlet.put([span])
             else:
-                ready.append(append(span, self._decisions.addition(span.trace_id)))
-        self._outlet.put(ready)
+                ready.setdefault(span.trace_id, []).append(span)
+        for trace_id, own in ready.items():
+            self._put_late(trace_id, own)
+
+    def _put_late(self, trace_id: bytes, spans: Sequence[WireSpan]) -> None:
+        addition = self._decisions.addition(trace_id)
+        self._outlet.put(spans, {span.span_id: addition for span in spans})
 
     def release(self, trace: HeldTrace) -> None:
         """Judge a trace and forward it; at once and unjudged when too many wait."""
+        if self._abandoned.is_set():
+            return
         if not trace.completion.complete:
             self._metrics.traces_evicted.labels(trace.completion.value).inc()
+        size = _size_bytes(trace)
         with self._queued_lock:
-            self._queued.add(trace.trace_id)
-        try:
-            self._backlog.put_nowait(trace)
-        except queue.Full:
-            self._forget(trace.trace_id)
-            self._pass_unjudged(trace, "overloaded")
+            has_room = not self._queued or self._backlog_bytes + size <= self._max_backlog_bytes
+            if has_room:
+                self._queued.add(trace.trace_id)
+                self._backlog_bytes += size
+        if has_room:
+            try:
+                self._backlog.put_nowait(trace)
+            except queue.Full:
+                self._forget(trace)
+            else:
+                return
+        self._pass_unjudged(trace, "overloaded")
 
     # ------------------------------------------------------------------ the analysis thread
 
     def _work(self) -> None:
-        while True:
+        while not self._abandoned.is_set():
             try:
                 item = self._backlog.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
@@ -261,28 +205,32 @@ class Pipeline:
                     return
                 continue
             if isinstance(item, _LateSpan):
-                addition = self._decisions.addition(item.span.trace_id)
-                self._outlet.put([append(item.span, addition)])
-                continue
-            if self._hurrying.is_set():
-                self._pass_unjudged(item, "shutdown")
-                self._forget(item.trace_id)
+                self._put_late(item.span.trace_id, [item.span])
                 continue
             try:
-                annotated = self._judge(item)
-            except Exception as error:  # noqa: BLE001  fail open: no detector may cost a span
-                self._note(error)
-                self._pass_unjudged(item, "error")
-            else:
-                self._outlet.put(annotated)
+                self._settle(item)
             finally:
-                self._forget(item.trace_id)
+                self._forget(item)
 
-    def _judge(self, held: HeldTrace) -> list[WireSpan]:
+    def _settle(self, held: HeldTrace) -> None:
+        """Let a trace go, with its verdict when there is one."""
+        if self._hurrying.is_set():
+            self._pass_unjudged(held, "shutdown")
+            return
+        try:
+            additions, late_addition = self._judge(held)
+        except Exception as error:  # noqa: BLE001  fail open: no detector may cost a span
+            self._note(error)
+            self._pass_unjudged(held, "error")
+            return
+        self._outlet.put(held.spans, additions, trace_id=held.trace_id, late_addition=late_addition)
+
+    def _judge(self, held: HeldTrace) -> tuple[dict[bytes, bytes], bytes]:
+        """Return what to append to the trace's spans, by id, and to those that come late."""
         trace = self._analyser.decode(held)
         if self._limits.passed_by(trace):
             self._metrics.skipped.labels("too_large").inc()
-            return [append(span, b"") for span in held.spans]
+            return {}, b""
         reports = self._analyser.reports(trace)
         exemplars = {
             report.run.run_id: self._exemplars.choose(report.verdict) for report in reports
@@ -293,22 +241,24 @@ class Pipeline:
             self._options,
             exemplars=frozenset(run_id for run_id, chosen in exemplars.items() if chosen),
         )
-        annotated = _append_once(held.spans, additions)
-        self._decisions.remember(held.trace_id, reports)
+        judged = [report for report in reports if may_be_rag(report)]
+        late_addition = annotate_late(judged) if judged else b""
+        self._decisions.remember(held.trace_id, late_addition)
         for report in reports:
             if may_be_rag(report):
                 self._metrics.count(report, exemplar=exemplars[report.run.run_id])
             else:
                 self._metrics.skipped.labels(report.skip_reason or "unknown").inc()
-        return annotated
+        return additions, late_addition
 
     def _pass_unjudged(self, trace: HeldTrace, reason: str) -> None:
         self._metrics.skipped.labels(reason).inc()
-        self._outlet.put([append(span, b"") for span in trace.spans])
+        self._outlet.put(trace.spans, trace_id=trace.trace_id)
 
-    def _forget(self, trace_id: bytes) -> None:
+    def _forget(self, trace: HeldTrace) -> None:
         with self._queued_lock:
-            self._queued.discard(trace_id)
+            self._queued.discard(trace.trace_id)
+            self._backlog_bytes -= _size_bytes(trace)
 
     def _note(self, error: Exception) -> None:
         if type(error) not in self._failures:
@@ -316,6 +266,5 @@ class Pipeline:
             _log.error("analysis failed; traces pass unjudged", exc_info=error)
 
 
-def _append_once(spans: Sequence[WireSpan], additions: Mapping[bytes, bytes]) -> list[WireSpan]:
-    """Annotate every copy of a span alike: a repeated span has one verdict."""
-    return [append(span, additions.get(span.span_id, b"")) for span in spans]
+def _size_bytes(trace: HeldTrace) -> int:
+    return sum(map(held_size, trace.spans))

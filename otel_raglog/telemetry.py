@@ -1,11 +1,9 @@
-"""Reports and deliveries to Prometheus metrics, and the ledger that proves nothing is lost."""
+"""Reports to Prometheus metrics."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter as Tally
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -87,137 +85,6 @@ class ExemplarChoice:
             self._ok_chosen = True
         self._chosen += 1
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """The ledger at one moment: spans, by what became of them, for one destination."""
-
-    received: int
-    rejected: int
-    forwarded: int
-    dropped: int
-    backend_rejected: int
-
-    @property
-    def pending(self) -> int:
-        """Accepted spans that have not left yet."""
-        return self.received - self.rejected - self.forwarded - self.dropped - self.backend_rejected
-
-
-class Ledger:
-    """Counts every span once at each border: received = forwarded + rejected + dropped + pending.
-
-    ``received`` counts all spans, those of refused requests included; a request that cannot be
-    read counts as one. Thread-safe.
-    """
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._lock = threading.Lock()
-        self._received = 0
-        self._rejected = 0
-        self._by_exporter: dict[str, Tally[str]] = {}
-        self.received_total = Counter(
-            "raglog_spans_received",
-            "Spans that arrived; a request that cannot be read counts as one.",
-            registry=registry,
-        )
-        self.rejected_total = Counter(
-            "raglog_spans_rejected",
-            "Received spans that were not accepted: invalid, or (unavailable) there was no room.",
-            ["reason"],
-            registry=registry,
-        )
-        self.forwarded_total = Counter(
-            "raglog_spans_forwarded",
-            "Spans that a destination took.",
-            ["exporter"],
-            registry=registry,
-        )
-        self.dropped_total = Counter(
-            "raglog_spans_dropped",
-            "Accepted spans that were not delivered.",
-            ["exporter", "reason"],
-            registry=registry,
-        )
-        self.retries_total = Counter(
-            "raglog_export_retries",
-            "Batches that a destination did not take at once.",
-            ["exporter"],
-            registry=registry,
-        )
-        self.queue_spans = Gauge(
-            "raglog_queue_spans", "Spans queued for a destination.", ["exporter"], registry=registry
-        )
-        self.queue_bytes = Gauge(
-            "raglog_queue_bytes", "Bytes queued for a destination.", ["exporter"], registry=registry
-        )
-        Gauge(
-            "raglog_spans_pending",
-            "Accepted spans that have not reached every destination.",
-            registry=registry,
-        ).set_function(self.pending)
-
-    def received(self, spans: int) -> None:
-        """Count ``spans`` of one readable request, the refused ones among them included."""
-        with self._lock:
-            self._received += spans
-        self.received_total.inc(spans)
-
-    def rejected(self, reason: str, spans: int) -> None:
-        """Count spans refused at the door."""
-        with self._lock:
-            self._rejected += spans
-        self.rejected_total.labels(reason).inc(spans)
-
-    def add_exporter(self, exporter: str) -> None:
-        """Begin a column for ``exporter``: every accepted span is owed to it from now on."""
-        with self._lock:
-            self._by_exporter[exporter] = Tally()
-
-    def forwarded(self, exporter: str, spans: int) -> None:
-        """Count spans that ``exporter``'s destination took."""
-        self._book(exporter, "forwarded", spans)
-        self.forwarded_total.labels(exporter).inc(spans)
-
-    def dropped(self, exporter: str, reason: str, spans: int) -> None:
-        """Count spans given up for ``exporter``."""
-        self._book(exporter, "dropped", spans)
-        self.dropped_total.labels(exporter, reason).inc(spans)
-
-    def backend_rejected(self, exporter: str, spans: int) -> None:
-        """Count spans that the destination refused in a partial success."""
-        self._book(exporter, "backend_rejected", spans)
-        self.dropped_total.labels(exporter, "backend_rejected").inc(spans)
-
-    def retried(self, exporter: str) -> None:
-        """Count one failed try."""
-        self.retries_total.labels(exporter).inc()
-
-    def queue(self, exporter: str, spans: int, size: int) -> None:
-        """Show what is queued for ``exporter``: spans and bytes."""
-        self.queue_spans.labels(exporter).set(spans)
-        self.queue_bytes.labels(exporter).set(size)
-
-    def balance(self, exporter: str) -> Balance:
-        """Return the books of ``exporter``."""
-        with self._lock:
-            column = self._by_exporter[exporter]
-            return Balance(
-                self._received,
-                self._rejected,
-                column["forwarded"],
-                column["dropped"],
-                column["backend_rejected"],
-            )
-
-    def pending(self) -> float:
-        """Return the largest number of pending spans of any destination."""
-        return max((self.balance(name).pending for name in list(self._by_exporter)), default=0)
-
-    def _book(self, exporter: str, entry: str, spans: int) -> None:
-        with self._lock:
-            self._by_exporter.setdefault(exporter, Tally())[entry] += spans
 
 
 class RunMetrics:
@@ -305,6 +172,10 @@ class RunMetrics:
             self._failures.add((check, error))
             _log.error("check failed; its measurements are missing", check=check, error=error)
         self.check_failures.labels(check, error).inc()
+
+    def failed(self, where: str) -> None:
+        """Count a defect of the assembler or of what it calls: spans passed unjudged."""
+        self.skipped.labels(f"{where}_error").inc()
 
     def count(self, report: Report, *, exemplar: bool) -> None:
         """Count a final report; ``exemplar`` attaches its trace id to what it counts."""

@@ -14,8 +14,9 @@ from typing import Any, get_type_hints
 from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 
-from otel_raglog.config import Config
-from otel_raglog.telemetry import Ledger, RunMetrics
+from otel_raglog.ledger import Ledger
+from otel_raglog.options import Config
+from otel_raglog.telemetry import RunMetrics
 from otel_raglog_exporters.registry import EXPORTERS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference.md"

@@ -1,19 +1,19 @@
-"""Verdicts on spans turned into lines for people, one per run and one per faulty step."""
+"""Payloads turned into lines for people: one for each run, faulty step, and other request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from google.protobuf.message import DecodeError
 from rich.console import Console
 from rich.text import Text
 
 from otel_raglog.errors import Rejected, Unavailable
-from otel_raglog.model import RunVerdict, StageVerdict, WireSpan
+from otel_raglog.model import Payload, RunVerdict, Signal, StageVerdict
 from otel_raglog_exporters.sending import ExportOutcome
-from otel_raglog_exporters.wire_schema import wire_schema
+from otel_raglog_exporters.wire_schema import read_payload
 
 _STYLES: Mapping[str, str] = {
     RunVerdict.FAULTY: "bold red",
@@ -21,6 +21,12 @@ _STYLES: Mapping[str, str] = {
     RunVerdict.UNKNOWN: "yellow",
 }
 _OURS = b"raglog."
+ITEM_NAMES: Mapping[Signal, str] = {
+    Signal.TRACES: "spans",
+    Signal.METRICS: "data points",
+    Signal.LOGS: "log records",
+}
+"""What the items of each signal are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,10 @@ class ConsoleConfig:
 
 
 class ConsoleExporter:
-    """Prints what the spans' ``raglog.*`` attributes say; takes all other spans silently."""
+    """Prints what the spans' ``raglog.*`` attributes say; takes all other spans silently.
+
+    Of logs and metrics it says how many there were.
+    """
 
     def __init__(self, config: ConsoleConfig, stream: TextIO | None = None) -> None:
         self.name = config.name
@@ -40,10 +49,11 @@ class ConsoleExporter:
         self._console = Console(
             file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True
         )
+        self._printing = threading.Lock()
         self._closed = False
 
-    def export(self, spans: Sequence[WireSpan]) -> ExportOutcome:
-        """Print the verdicts in ``spans``.
+    def export(self, payload: Payload) -> ExportOutcome:
+        """Print the verdicts in ``payload``, or how much it holds.
 
         Raises:
             Unavailable: the exporter is closed.
@@ -51,33 +61,47 @@ class ConsoleExporter:
         """
         if self._closed:
             raise Unavailable("the exporter is closed")
-        for span in spans:
-            if _OURS in span.raw:
-                self._print(span)
-        return ExportOutcome(len(spans))
+        if not payload.body:
+            return ExportOutcome(payload.items)
+        if payload.signal is Signal.TRACES:
+            lines = list(self._verdicts(payload))
+        else:
+            lines = [Text(f"{payload.signal}: {payload.items} {ITEM_NAMES[payload.signal]}", "dim")]
+        with self._printing:
+            self._print(lines)
+        return ExportOutcome(payload.items)
 
     def close(self) -> None:
         """Print no more; the stream is not ours to close."""
         self._closed = True
 
-    def _print(self, span: WireSpan) -> None:
-        attributes = _attributes(span)
+    def _verdicts(self, payload: Payload) -> Iterator[Text]:
+        if _OURS not in payload.body:
+            return
+        for request in read_payload(payload).requests:
+            for block in request.resource_spans:
+                for scope in block.scope_spans:
+                    for span in scope.spans:
+                        yield from _lines(span, block, only_faulty=self._only_faulty)
+
+    def _print(self, lines: list[Text]) -> None:
         try:
-            for line in _lines(attributes, span, only_faulty=self._only_faulty):
+            for line in lines:
                 self._console.print(line)
         except (OSError, ValueError) as failure:  # ValueError: the stream was closed
             raise Rejected(f"cannot print: {failure}", "console_gone") from failure
 
 
-def _lines(attributes: Mapping[str, Any], span: WireSpan, *, only_faulty: bool) -> Iterator[Text]:
+def _lines(span: Any, block: Any, *, only_faulty: bool) -> Iterator[Text]:
+    attributes = _attributes(span)
     verdict = attributes.get("raglog.run.verdict")
     if verdict and not (only_faulty and verdict != RunVerdict.FAULTY):
-        yield _run_line(attributes, span)
+        yield _run_line(attributes, span, block)
     if attributes.get("raglog.verdict") == StageVerdict.FAULTY:
         yield _step_line(attributes)
 
 
-def _run_line(attributes: Mapping[str, Any], span: WireSpan) -> Text:
+def _run_line(attributes: Mapping[str, Any], span: Any, block: Any) -> Text:
     verdict = str(attributes["raglog.run.verdict"])
     line = Text.assemble(
         ("run ", "dim"),
@@ -87,7 +111,7 @@ def _run_line(attributes: Mapping[str, Any], span: WireSpan) -> Text:
     )
     if stages := attributes.get("raglog.run.faulty_stages"):
         line.append(f": {', '.join(map(_shown, stages))}")
-    if service := _service(span):
+    if service := _service(block):
         line.append(f"  [{_shown(service)}]", "dim")
     if reason := attributes.get("raglog.skip_reason"):
         line.append(f"  not judged: {_shown(reason)}", "dim")
@@ -107,25 +131,17 @@ def _step_line(attributes: Mapping[str, Any]) -> Text:
     return line
 
 
-def _attributes(span: WireSpan) -> dict[str, Any]:
-    """Return our own attributes of ``span``; none when it cannot be read."""
-    try:
-        message = wire_schema().span.FromString(span.raw)
-    except DecodeError:
-        return {}
+def _attributes(span: Any) -> dict[str, Any]:
+    """Return our own attributes of ``span``."""
     return {
         item.key.decode("utf-8", "replace"): _value(item.value)
-        for item in message.attributes
+        for item in span.attributes
         if item.key.startswith(_OURS)
     }
 
 
-def _service(span: WireSpan) -> Any:
-    try:
-        envelope = wire_schema().resource_spans.FromString(span.origin.resource)
-    except DecodeError:
-        return None
-    named = (item for item in envelope.resource.attributes if item.key == b"service.name")
+def _service(block: Any) -> Any:
+    named = (item for item in block.resource.attributes if item.key == b"service.name")
     item = next(named, None)
     return _value(item.value) if item else None
 

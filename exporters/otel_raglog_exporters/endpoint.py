@@ -6,18 +6,35 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceResponse,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from otel_raglog.errors import ConfigError
+from otel_raglog.model import Headers, Signal
 from otel_raglog_exporters.sending import ExportOutcome
 
-TRACES_PATH = "/v1/traces"
 MAX_MESSAGE_LENGTH = 300
 """Characters of a destination's own words that are kept for logs."""
 _GRPC_PORT = 4317
+_RESPONSES: Mapping[Signal, tuple[Any, str]] = {
+    Signal.TRACES: (ExportTraceServiceResponse, "rejected_spans"),
+    Signal.METRICS: (ExportMetricsServiceResponse, "rejected_data_points"),
+    Signal.LOGS: (ExportLogsServiceResponse, "rejected_log_records"),
+}
+_OF_THE_TRANSPORT = frozenset(
+    {
+        "accept", "accept-encoding", "connection", "content-encoding", "content-length",
+        "content-type", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade", "user-agent",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +106,10 @@ def grpc_target(endpoint: str, tls: TlsConfig | None) -> GrpcTarget:
     return GrpcTarget(f"{host}:{port}", secure=url.scheme == "https" or tls is not None)
 
 
-def http_url(endpoint: str, tls: TlsConfig | None) -> str:
-    """Return where to post traces: ``endpoint`` with ``/v1/traces``, unless it ends so already.
+def http_urls(endpoint: str, tls: TlsConfig | None) -> Mapping[Signal, str]:
+    """Return where to post each signal: ``endpoint`` with ``/v1/traces``, ``/v1/logs`` ...
+
+    An endpoint that ends with one of these already is taken for its beginning.
 
     Raises:
         ConfigError: it is no http(s) URL, or asks for plain text together with ``tls``.
@@ -102,10 +121,12 @@ def http_url(endpoint: str, tls: TlsConfig | None) -> str:
         raise ConfigError(f"endpoint: {endpoint!r} is plain text, but tls is set: write https://")
     _host(endpoint, url.hostname)
     _port(endpoint, lambda: url.port)
-    path = url.path.rstrip("/")
-    if not path.endswith(TRACES_PATH):
-        path += TRACES_PATH
-    return url._replace(path=path, fragment="").geturl()
+    base = url.path.rstrip("/")
+    for signal in Signal:
+        base = base.removesuffix(f"/v1/{signal}")
+    return {
+        signal: url._replace(path=f"{base}/v1/{signal}", fragment="").geturl() for signal in Signal
+    }
 
 
 def checked_headers(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -115,22 +136,37 @@ def checked_headers(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         ConfigError: a name or value cannot be sent; the value is not in the message.
     """
     for name, value in headers.items():
-        if not name or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
+        if not _is_name(name):
             raise ConfigError(f"headers: {name!r} is no name of a header")
         if name.lower().endswith("-bin"):
             raise ConfigError(f"headers: {name!r}: binary headers cannot be configured")
-        if not (value.isascii() and value.isprintable()):
+        if not _is_printable(value):
             raise ConfigError(f"headers: the value of {name!r} is not printable ASCII")
     return tuple((name.lower(), value) for name, value in headers.items())
 
 
-def read_response(body: bytes, sent: int) -> ExportOutcome:
-    """Read a successful answer to ``sent`` spans; an unreadable one rejects none."""
+def headers_beside(own: Headers, passing: Headers) -> Headers:
+    """Return those of ``passing`` that can go out beside ``own``, fit for HTTP and gRPC metadata.
+
+    Left out are names that ``own`` has, those that belong to the connection or the body rather
+    than to the request, and what cannot be sent: a header is worth less than the data.
+    """
+    taken = _OF_THE_TRANSPORT.union(name for name, _ in own)
+    return tuple(
+        (name, value.strip())
+        for name, value in passing
+        if name not in taken and _is_sendable(name) and _is_printable(value)
+    )
+
+
+def read_response(signal: Signal, body: bytes, sent: int) -> ExportOutcome:
+    """Read a successful answer to ``sent`` items; an unreadable one rejects none."""
+    response, rejected_items = _RESPONSES[signal]
     try:
-        partial = ExportTraceServiceResponse.FromString(body).partial_success
+        partial = response.FromString(body).partial_success
     except DecodeError:
-        return ExportOutcome(sent, message="the answer is no ExportTraceServiceResponse")
-    rejected = min(max(partial.rejected_spans, 0), sent)
+        return ExportOutcome(sent, message=f"the answer is no {response.__name__}")
+    rejected = min(max(getattr(partial, rejected_items), 0), sent)
     return ExportOutcome(sent - rejected, rejected, shortened(partial.error_message))
 
 
@@ -140,6 +176,20 @@ def shortened(message: str) -> str:
     if len(printable) > MAX_MESSAGE_LENGTH:
         return printable[: MAX_MESSAGE_LENGTH - 1] + "…"
     return printable
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and all(c.isascii() and (c.isalnum() or c in "-_.") for c in name)
+
+
+def _is_sendable(name: str) -> bool:
+    return (
+        _is_name(name) and name.islower() and not name.startswith("grpc-") and name[-4:] != "-bin"
+    )
+
+
+def _is_printable(value: str) -> bool:
+    return value.isascii() and value.isprintable()
 
 
 def _read(option: str, file: Path | None) -> bytes | None:

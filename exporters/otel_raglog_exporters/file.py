@@ -1,19 +1,18 @@
-"""Wire spans turned into lines of an OTLP/JSON file, one request a line."""
+"""Payloads turned into lines of an OTLP/JSON file, one request a line."""
 
 from __future__ import annotations
 
 import os
 import stat
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from otel_raglog.errors import BadInput, ConfigError, Unavailable
-from otel_raglog.model import WireSpan
-from otel_raglog_exporters.grouping import encode_request
-from otel_raglog_exporters.otlp_json import request_to_json
+from otel_raglog.errors import ConfigError, Unavailable
+from otel_raglog.model import Payload
+from otel_raglog_exporters.otlp_json import messages_to_json
 from otel_raglog_exporters.sending import ExportOutcome
+from otel_raglog_exporters.wire_schema import read_payload
 
 _PRIVATE = 0o600  # spans hold questions and documents
 
@@ -45,21 +44,24 @@ class FileExporter:
         self._closed = False
         self._torn = _is_torn(self._path, self._file)
 
-    def export(self, spans: Sequence[WireSpan]) -> ExportOutcome:
-        """Append ``spans``; those that are not OTLP are reported as rejected.
+    def export(self, payload: Payload) -> ExportOutcome:
+        """Append ``payload``; items that are not OTLP are reported as rejected.
 
         Raises:
             Unavailable: the line could not be written (disk full, closed ...).
         """
+        if self._closed:
+            raise Unavailable("the exporter is closed")
+        read = read_payload(payload)
+        line = messages_to_json(*read.requests).encode() if payload.body and read.requests else b""
         with self._writing:
             if self._closed:
                 raise Unavailable("the exporter is closed")
-            line, rejected = _encode(spans)
             if line:
                 self._follow_rotation()
-                self._append(line.encode() + b"\n")
-        message = "not readable as OTLP" if rejected else ""
-        return ExportOutcome(len(spans) - rejected, rejected, message)
+                self._append(line + b"\n")
+        message = "not readable as OTLP" if read.unreadable else ""
+        return ExportOutcome(payload.items - read.unreadable, read.unreadable, message)
 
     def close(self) -> None:
         """Close the file after the export in flight."""
@@ -69,7 +71,7 @@ class FileExporter:
                 os.close(self._file)
 
     def _follow_rotation(self) -> None:
-        """Open the file anew when it was moved or deleted: else spans go where nobody looks."""
+        """Open the file anew when it was moved or deleted: else items go where nobody looks."""
         try:
             there = self._path.stat()
         except FileNotFoundError:
@@ -128,24 +130,3 @@ def _is_torn(path: Path, file: int) -> bool:
         return os.pread(file, 1, status.st_size - 1) != b"\n"
     except OSError as failure:
         raise ConfigError(f"path: {path} cannot be read: {failure.strerror}") from failure
-
-
-def _encode(spans: Sequence[WireSpan]) -> tuple[str, int]:
-    """Return the line for ``spans``, and how many of them had to be left out."""
-    if not spans:
-        return "", 0
-    try:
-        return request_to_json(encode_request(spans)), 0
-    except BadInput:
-        readable = [span for span in spans if _is_readable(span)]
-    if not readable:
-        return "", len(spans)
-    return request_to_json(encode_request(readable)), len(spans) - len(readable)
-
-
-def _is_readable(span: WireSpan) -> bool:
-    try:
-        request_to_json(encode_request([span]))
-    except BadInput:
-        return False
-    return True

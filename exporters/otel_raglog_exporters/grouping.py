@@ -1,46 +1,83 @@
-"""Wire spans turned into serialized OTLP trace requests, by concatenation alone."""
+"""Spans turned into serialized OTLP trace requests, by concatenation alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
 
-from otel_raglog.model import WireSpan
+from otel_raglog.model import Headers, Origin, Payload, Signal
 
 MAX_REQUEST_BYTES = 3_670_016
 """3.5 MiB: many receivers take no message over 4 MiB."""
 
-_RESOURCE_SPANS = b"\x0a"  # ExportTraceServiceRequest.resource_spans, field 1
-_SCOPE_SPANS = b"\x12"  # ResourceSpans.scope_spans, field 2
-_SPANS = b"\x12"  # ScopeSpans.spans, field 2
+_RESOURCE_SPANS = 0x0A  # ExportTraceServiceRequest.resource_spans, field 1
+_SCOPE_SPANS = 0x12  # ResourceSpans.scope_spans, field 2
+_SPANS = 0x12  # ScopeSpans.spans, field 2
 _MAX_HEADER_BYTES = 6  # a tag of one byte and a length of at most five (below 32 GiB)
 
 
-def encode_request(spans: Iterable[WireSpan]) -> bytes:
+class EnvelopedSpan(Protocol):
+    """A span's own bytes and its envelopes: a ``RawSpan`` or a ``WireSpan``."""
+
+    @property
+    def origin(self) -> Origin:
+        """The envelopes."""
+        ...
+
+    @property
+    def raw(self) -> bytes:
+        """The serialized OTLP ``Span``."""
+        ...
+
+
+SpanT = TypeVar("SpanT", bound=EnvelopedSpan)
+
+
+def encode_request(spans: Iterable[EnvelopedSpan]) -> bytes:
     """Return one serialized ``ExportTraceServiceRequest`` that holds ``spans``.
 
     Spans of equal resource bytes share a ``ResourceSpans``, those of equal scope bytes inside
     it a ``ScopeSpans``; groups and spans stay in order of first appearance. Span, scope and
     resource bytes are copied as they are, unknown fields included.
     """
+    # Runs for every trace that leaves: one flat list of chunks, so that each is copied once.
     resources: dict[bytes, dict[bytes, list[bytes]]] = {}
+    last: Origin | None = None
+    chunks: list[bytes] = []
     for span in spans:
-        scopes = resources.setdefault(span.origin.resource, {})
-        scopes.setdefault(span.origin.scope, []).append(span.raw)
-    return b"".join(
-        _field(_RESOURCE_SPANS, resource, _encode_scopes(scopes))
-        for resource, scopes in resources.items()
-    )
+        if span.origin is not last:
+            last = span.origin
+            chunks = resources.setdefault(last.resource, {}).setdefault(last.scope, [])
+        raw = span.raw
+        chunks.append(_head(_SPANS, len(raw)))
+        chunks.append(raw)
+    request: list[bytes] = []
+    for resource, scopes in resources.items():
+        inside: list[bytes] = [resource]
+        for scope, chunks in scopes.items():
+            inside.append(_head(_SCOPE_SPANS, len(scope) + sum(map(len, chunks))))
+            inside.append(scope)
+            inside += chunks
+        request.append(_head(_RESOURCE_SPANS, sum(map(len, inside))))
+        request += inside
+    return b"".join(request)
+
+
+def encode_payload(spans: Iterable[EnvelopedSpan], headers: Headers = ()) -> Payload:
+    """Return the request that holds ``spans``, to be sent with ``headers``."""
+    spans = tuple(spans)
+    return Payload(Signal.TRACES, encode_request(spans), len(spans), headers)
 
 
 def split_spans(
-    spans: Iterable[WireSpan], max_bytes: int = MAX_REQUEST_BYTES
-) -> Iterator[tuple[WireSpan, ...]]:
+    spans: Iterable[SpanT], max_bytes: int = MAX_REQUEST_BYTES
+) -> Iterator[tuple[SpanT, ...]]:
     """Cut ``spans`` into runs whose requests take at most ``max_bytes`` each, in order.
 
     A single span that is bigger goes alone. Nothing is yielded for no spans.
     """
     size = RequestSize()
-    part: list[WireSpan] = []
+    part: list[SpanT] = []
     for span in spans:
         if part and size.with_span(span) > max_bytes:
             yield tuple(part)
@@ -59,7 +96,7 @@ class RequestSize:
         self._resources: set[bytes] = set()
         self._scopes: set[tuple[bytes, bytes]] = set()
 
-    def with_span(self, span: WireSpan) -> int:
+    def with_span(self, span: EnvelopedSpan) -> int:
         """Return the size that the request would have with ``span`` in it."""
         total = self.total + _MAX_HEADER_BYTES + len(span.raw)
         origin = span.origin
@@ -69,29 +106,22 @@ class RequestSize:
             total += _MAX_HEADER_BYTES + len(origin.scope)
         return total
 
-    def add(self, span: WireSpan) -> None:
+    def add(self, span: EnvelopedSpan) -> None:
         """Add ``span``."""
         self.total = self.with_span(span)
         self._resources.add(span.origin.resource)
         self._scopes.add((span.origin.resource, span.origin.scope))
 
 
-def _encode_scopes(scopes: dict[bytes, list[bytes]]) -> bytes:
-    return b"".join(
-        _field(_SCOPE_SPANS, scope, b"".join(_field(_SPANS, b"", raw) for raw in raws))
-        for scope, raws in scopes.items()
-    )
-
-
-def _field(tag: bytes, head: bytes, tail: bytes) -> bytes:
-    """Return a length-delimited field whose content is ``head`` followed by ``tail``."""
-    return b"".join((tag, _varint(len(head) + len(tail)), head, tail))
-
-
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:  # noqa: PLR2004  seven bits a byte
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
+def _head(tag: int, length: int) -> bytes:
+    """Return the tag and the length that stand before a length-delimited field."""
+    if length < 0x80:  # noqa: PLR2004  seven bits a byte
+        return bytes((tag, length))
+    if length < 0x4000:  # noqa: PLR2004  most spans
+        return bytes((tag, length & 0x7F | 0x80, length >> 7))
+    head = bytearray((tag,))
+    while length > 0x7F:  # noqa: PLR2004
+        head.append(length & 0x7F | 0x80)
+        length >>= 7
+    head.append(length)
+    return bytes(head)

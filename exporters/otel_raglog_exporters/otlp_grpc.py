@@ -1,8 +1,8 @@
-"""Wire spans turned into calls of an OTLP ``TraceService`` over gRPC."""
+"""Payloads turned into calls of OTLP's three services over gRPC."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,18 +11,23 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from otel_raglog.errors import Rejected, Unavailable
-from otel_raglog.model import WireSpan
+from otel_raglog.model import Payload, Signal
 from otel_raglog_exporters.endpoint import (
     TlsConfig,
     checked_headers,
     grpc_target,
+    headers_beside,
     read_response,
     shortened,
 )
-from otel_raglog_exporters.grouping import encode_request
+from otel_raglog_exporters.grpc_gzip import gzip_call
 from otel_raglog_exporters.sending import ExportOutcome
 
-EXPORT_METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+EXPORT_METHODS: Mapping[Signal, str] = {
+    Signal.TRACES: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    Signal.METRICS: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+    Signal.LOGS: "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+}
 
 _RETRYABLE = frozenset(
     {
@@ -53,6 +58,9 @@ class OtlpGrpcConfig:
 class OtlpGrpcExporter:
     """Sends to one gRPC endpoint over one channel; connects on the first export.
 
+    A receiver whose certificate cannot be verified, or that does not take ours, is unavailable
+    rather than refusing: certificates are renewed.
+
     Raises:
         ConfigError: endpoint, headers or TLS files are wrong.
     """
@@ -61,18 +69,18 @@ class OtlpGrpcExporter:
         self.name = config.name
         self._metadata = checked_headers(config.headers)
         self._timeout_seconds = config.timeout_seconds
-        self._compression = (
-            grpc.Compression.Gzip
-            if config.compression == "gzip"
-            else grpc.Compression.NoCompression
-        )
         self._channel = _open_channel(config)
-        # No serializers: what goes in and out of the call are bytes.
-        self._call = self._channel.unary_unary(EXPORT_METHOD)
+        # No serializers: what goes in and out of the calls are bytes.
+        calls = {
+            signal: self._channel.unary_unary(method) for signal, method in EXPORT_METHODS.items()
+        }
+        if config.compression == "gzip":
+            calls = {signal: gzip_call(call) for signal, call in calls.items()}
+        self._calls = calls
         self._closed = False
 
-    def export(self, spans: Sequence[WireSpan]) -> ExportOutcome:
-        """Send ``spans`` as one request.
+    def export(self, payload: Payload) -> ExportOutcome:
+        """Send ``payload`` as one request.
 
         Raises:
             Unavailable: a retryable code, with the delay of its RetryInfo if there is one.
@@ -80,20 +88,20 @@ class OtlpGrpcExporter:
         """
         if self._closed:
             raise Unavailable("the exporter is closed")
-        if not spans:
-            return ExportOutcome(0)
+        if not payload.body:
+            return ExportOutcome(payload.items)
+        beside = headers_beside(self._metadata, payload.headers)
         try:
-            answer: bytes = self._call(
-                encode_request(spans),
+            answer: bytes = self._calls[payload.signal](
+                payload.body,
                 timeout=self._timeout_seconds,
-                metadata=self._metadata,
-                compression=self._compression,
+                metadata=self._metadata + beside,
             )
         except grpc.RpcError as error:
             raise _failure(error) from error
         except ValueError as error:  # grpc's word for a channel that was closed meanwhile
             raise Unavailable("the exporter is closed") from error
-        return read_response(answer, len(spans))
+        return read_response(payload.signal, answer, payload.items)
 
     def close(self) -> None:
         """Close the channel; a call in flight is cancelled."""

@@ -1,9 +1,8 @@
-"""Wire spans turned into OTLP/HTTP requests with protobuf bodies."""
+"""Payloads turned into OTLP/HTTP requests with protobuf bodies."""
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal
@@ -14,28 +13,31 @@ from google.rpc import status_pb2
 
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import ConfigError, Rejected, Unavailable
-from otel_raglog.model import WireSpan
+from otel_raglog.model import Payload
+from otel_raglog_exporters.compressing import gzip_body
 from otel_raglog_exporters.endpoint import (
     TlsConfig,
     checked_headers,
-    http_url,
+    headers_beside,
+    http_urls,
     read_response,
     shortened,
 )
-from otel_raglog_exporters.grouping import encode_request
 from otel_raglog_exporters.sending import ExportOutcome
 
 _RETRYABLE = frozenset({429, 502, 503, 504})
 """Status codes that the OTLP specification calls retryable; no other is."""
 
 _MAX_ANSWER_BYTES = 1024 * 1024
-_GZIP_LEVEL = 1  # a third of the default level's time, for a tenth more bytes
 _PROTOBUF = "application/x-protobuf"
 
 
 @dataclass(frozen=True, slots=True)
 class OtlpHttpConfig:
-    """An OTLP receiver; ``/v1/traces`` is appended to ``endpoint`` unless it ends so."""
+    """An OTLP receiver; ``/v1/traces``, ``/v1/metrics``, ``/v1/logs`` are appended to ``endpoint``.
+
+    An endpoint that ends with one of them is taken without it.
+    """
 
     endpoint: str
     name: str = "otlp_http"
@@ -47,7 +49,10 @@ class OtlpHttpConfig:
 
 
 class OtlpHttpExporter:
-    """Posts to one URL over kept connections; follows no redirect.
+    """Posts to one receiver over kept connections; follows no redirect.
+
+    A receiver whose certificate cannot be verified, or that does not take ours, is unavailable
+    rather than refusing: certificates are renewed.
 
     Raises:
         ConfigError: endpoint, headers or TLS files are wrong.
@@ -56,7 +61,7 @@ class OtlpHttpExporter:
     def __init__(self, config: OtlpHttpConfig, clock: Clock | None = None) -> None:
         self.name = config.name
         self._clock = clock or SystemClock()
-        url = http_url(config.endpoint, config.tls)
+        urls = http_urls(config.endpoint, config.tls)
         self._timeout_seconds = config.timeout_seconds
         self._gzip = config.compression == "gzip"
         headers = [
@@ -66,6 +71,7 @@ class OtlpHttpExporter:
         ]
         if self._gzip:
             headers.append(("content-encoding", "gzip"))
+        self._own_headers = tuple(headers)
         self._client = httpx2.Client(
             headers=headers,
             timeout=config.timeout_seconds,
@@ -74,13 +80,13 @@ class OtlpHttpExporter:
             trust_env=config.proxy_from_environment,
         )
         try:
-            self._url = httpx2.URL(url)
+            self._urls = {signal: httpx2.URL(url) for signal, url in urls.items()}
         except httpx2.InvalidURL as failure:
             raise ConfigError(f"endpoint: {config.endpoint!r}: {failure}") from failure
         self._closed = False
 
-    def export(self, spans: Sequence[WireSpan]) -> ExportOutcome:
-        """Send ``spans`` as one request.
+    def export(self, payload: Payload) -> ExportOutcome:
+        """Send ``payload`` as one request.
 
         Raises:
             Unavailable: no answer in time, or 429, 502, 503, 504, with their Retry-After.
@@ -88,13 +94,14 @@ class OtlpHttpExporter:
         """
         if self._closed:
             raise Unavailable("the exporter is closed")
-        if not spans:
-            return ExportOutcome(0)
-        body = encode_request(spans)
-        if self._gzip:
-            body = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+        if not payload.body:
+            return ExportOutcome(payload.items)
+        body = gzip_body(payload.body) if self._gzip else payload.body
+        beside = headers_beside(self._own_headers, payload.headers)
         try:
-            with self._client.stream("POST", self._url, content=body) as response:
+            with self._client.stream(
+                "POST", self._urls[payload.signal], content=body, headers=[*beside]
+            ) as response:
                 answer = self._read_answer(response)
         except httpx2.HTTPError as failure:
             raise Unavailable(f"{type(failure).__name__}: {failure}") from failure
@@ -103,7 +110,7 @@ class OtlpHttpExporter:
                 raise Unavailable("the exporter is closed") from failure
             raise
         if response.is_success:
-            return read_response(answer, len(spans))
+            return read_response(payload.signal, answer, payload.items)
         raise self._failure(response, answer)
 
     def close(self) -> None:

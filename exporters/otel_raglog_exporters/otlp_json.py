@@ -1,4 +1,4 @@
-"""Serialized OTLP trace requests turned into OTLP/JSON.
+"""OTLP requests turned into OTLP/JSON.
 
 As the OTLP specification has it: lowerCamelCase keys, ids in hex, 64-bit integers as strings,
 enums as numbers, other bytes in base64. Text that is not UTF-8 gets replacement characters;
@@ -16,6 +16,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from otel_raglog.errors import BadInput
+from otel_raglog.model import Signal
 from otel_raglog_exporters.wire_schema import WireSchema, wire_schema
 
 _ID_FIELDS = frozenset({"trace_id", "span_id", "parent_span_id"})
@@ -33,20 +34,27 @@ _FLOAT_TYPES = frozenset({FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOA
 _LINE_SEPARATORS = str.maketrans({"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
-def request_to_json(body: bytes) -> str:
-    """Return a serialized ``ExportTraceServiceRequest`` as one line of OTLP/JSON.
+def request_to_json(body: bytes, signal: Signal = Signal.TRACES) -> str:
+    """Return a serialized request as one line of OTLP/JSON.
 
     Raises:
         BadInput: ``body`` is no such message.
     """
-    schema = wire_schema()
     try:
-        request = schema.request.FromString(body)
+        request = wire_schema().requests[signal].FromString(body)
     except DecodeError as failure:
-        raise BadInput(f"no ExportTraceServiceRequest: {failure}") from failure
-    line = json.dumps(
-        _message(request, schema), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
+        raise BadInput(f"not a request of {signal}: {failure}") from failure
+    return messages_to_json(request)
+
+
+def messages_to_json(*requests: Message) -> str:
+    """Return requests of one signal, read by :mod:`.wire_schema`, as one line: one request."""
+    schema = wire_schema()
+    merged: dict[str, Any] = {}
+    for request in requests:
+        for name, value in _message(request, schema).items():
+            merged.setdefault(name, []).extend(value)
+    line = json.dumps(merged, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return line.translate(_LINE_SEPARATORS)
 
 

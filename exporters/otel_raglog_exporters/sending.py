@@ -1,10 +1,10 @@
-"""Spans offered for a destination turned into exports that are repeated until they settle."""
+"""Payloads that a source hands out turned into exports that are repeated until they settle."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from random import Random
 from typing import Protocol, TypeAlias
 
@@ -12,17 +12,19 @@ import structlog
 
 from otel_raglog.clock import Clock
 from otel_raglog.errors import ConfigError, Rejected, Unavailable
-from otel_raglog.model import WireSpan
+from otel_raglog.model import Payload, Signal
+from otel_raglog_exporters.batches import apart, halve, join
+from otel_raglog_exporters.cutting import cut_payload
 from otel_raglog_exporters.grouping import MAX_REQUEST_BYTES
-from otel_raglog_exporters.span_queue import Pull, SendingCounts, SpanQueue
+from otel_raglog_exporters.via import with_via
 
+_LAST_JOIN_SECONDS = 0.1
 _log = structlog.get_logger()
-_LAST_JOIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOutcome:
-    """What the destination made of an export: ``rejected`` spans are not sent again."""
+    """What the destination made of a request, in items: ``rejected`` are not sent again."""
 
     accepted: int
     rejected: int = 0
@@ -30,15 +32,18 @@ class ExportOutcome:
 
 
 class Exporter(Protocol):
-    """A destination. One call of ``export`` is one request: all of it is taken, or none."""
+    """A destination, of any signal. One call of ``export`` is one request: taken whole, or not."""
 
     @property
     def name(self) -> str:
         """The destination's name, for metrics and logs."""
         ...
 
-    def export(self, spans: Sequence[WireSpan]) -> ExportOutcome:
-        """Send ``spans`` once, without retry; no spans are fine and send nothing.
+    def export(self, payload: Payload) -> ExportOutcome:
+        """Send ``payload`` once, without retry; an empty body is fine and sends nothing.
+
+        ``payload.headers`` go out with it; of a header that the exporter sends itself, its own
+        value wins. May be called by several threads at once.
 
         Raises:
             Unavailable: not now (also after ``close``).
@@ -51,48 +56,107 @@ class Exporter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """How a batch is cut: at this many items or body bytes, or after this wait.
+
+    A payload that is bigger than both goes alone.
+    """
+
+    items: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Consecutive payloads, at least one, with equal headers; ``last`` is the last one's number."""
+
+    payloads: tuple[Payload, ...]
+    last: int
+
+
+class Source(Protocol):
+    """Where one destination's payloads of one signal come from, in order.
+
+    One thread takes and settles, one batch at a time; the rest may be called by others. What was
+    taken stays pending until it is settled.
+    """
+
+    def take(self, pull: Pull) -> Taken | None:
+        """Wait for a payload, then ``pull.seconds`` at most until the batch is full.
+
+        Returns ``None`` when the source is closed and empty, and only then.
+        """
+        ...
+
+    def settle(self, taken: Taken) -> None:
+        """Never hand out ``taken``, or what came before it, again."""
+        ...
+
+    def close(self) -> None:
+        """Wait no longer: ``take`` returns what is left at once, then ``None``."""
+        ...
+
+    def wake(self) -> None:
+        """Let a batch that is filling go as it is; without one, nothing changes."""
+        ...
+
+    @property
+    def pending_items(self) -> int:
+        """Items not settled."""
+        ...
+
+    @property
+    def pending_bytes(self) -> int:
+        """Body bytes not settled."""
+        ...
+
+
+class DeadLetters(Protocol):
+    """Where refused payloads are kept for people."""
+
+    def put(self, exporter: str, payload: Payload, reason: str, message: str) -> bool:
+        """Keep ``payload``; returns whether that worked. Never raises."""
+        ...
+
+
 class SendingObserver(Protocol):
-    """What a sender counts, by the exporter's name."""
+    """What a sender counts, in items, by the exporter's name."""
 
-    def forwarded(self, exporter: str, count: int) -> None:
-        """The destination took spans."""
+    def forwarded(self, exporter: str, signal: Signal, count: int) -> None:
+        """The destination took items."""
         ...
 
-    def dropped(self, exporter: str, reason: str, count: int) -> None:
-        """Spans were given up."""
+    def dropped(self, exporter: str, signal: Signal, reason: str, count: int) -> None:
+        """Items were given up."""
         ...
 
-    def backend_rejected(self, exporter: str, count: int) -> None:
-        """The destination took a request and refused spans of it (partial success)."""
+    def backend_rejected(self, exporter: str, signal: Signal, count: int) -> None:
+        """The destination took a request and refused items of it (partial success)."""
         ...
 
-    def retried(self, exporter: str) -> None:
+    def retried(self, exporter: str, signal: Signal) -> None:
         """A request will be sent again."""
-        ...
-
-    def queue(self, exporter: str, spans: int, size_bytes: int) -> None:
-        """So much is pending."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SendingConfig:
-    """Queue, batches and retry of one destination.
+    """Batches and retry of one destination.
 
     ``batch_seconds`` is the longest wait for a batch to fill. The back-off starts at
     ``initial_backoff_seconds`` and grows by ``backoff_multiplier`` up to
     ``max_backoff_seconds``, each time changed by up to ``jitter`` (a share) in either
     direction; a destination's own word (Retry-After, RetryInfo) goes before it, up to
-    ``max_retry_after_seconds``. A batch that did not get through for ``max_elapsed_seconds``
+    ``max_retry_after_seconds``. A request that did not get through for ``max_elapsed_seconds``
     is dropped; 0 means never.
 
     Raises:
         ConfigError: a value is out of range.
     """
 
-    queue_spans: int = 100_000
-    queue_bytes: int = 128 * 1024 * 1024
-    batch_spans: int = 512
+    batch_items: int = 4_096
     batch_bytes: int = MAX_REQUEST_BYTES
     batch_seconds: float = 0.2
     initial_backoff_seconds: float = 1.0
@@ -104,7 +168,7 @@ class SendingConfig:
     max_unexpected_errors: int = 3
 
     def __post_init__(self) -> None:
-        positive = {"queue_spans", "queue_bytes", "batch_spans", "batch_bytes"}
+        positive = {"batch_items", "batch_bytes"}
         for option in fields(self):
             value = getattr(self, option.name)
             least = 1 if option.name in positive | {"backoff_multiplier"} else 0
@@ -133,37 +197,67 @@ def wait_for(event: threading.Event, seconds: float) -> bool:
     return event.wait(seconds)
 
 
-class Sender:
-    """A bounded queue and a thread that sends from it, in order, one request at a time.
+def close_in_time(exporter: Exporter, seconds: float = 1.0) -> None:
+    """Close ``exporter``, waiting ``seconds`` at most: an export that hangs may hold it up."""
+    closing = threading.Thread(target=exporter.close, daemon=True)
+    closing.start()
+    closing.join(seconds)
 
-    ``counts()`` balances at any moment: each offered span is forwarded, rejected by the
-    backend, dropped for a reason, or pending. The retry loop is our own rather than
-    stamina's, since a destination's Retry-After and a shutdown must both cut into its waits.
+
+@dataclass(slots=True)
+class _Books:
+    """What became of the parts of one batch."""
+
+    forwarded: int = 0
+    rejected: int = 0
+    refused: list[tuple[Payload, Rejected]] = field(default_factory=list)
+    defects_left: int = 0
+
+
+class Sender:
+    """A thread that sends what a source hands out, in order, one request at a time.
+
+    Each payload is settled once it was forwarded, rejected by the backend, or dropped, which is
+    then in the dead letters; a batch that is cut off by :meth:`stop` stays in the source whole.
+    The retry loop is our own rather than stamina's, since a destination's Retry-After and a
+    shutdown must both cut into its waits. The exporter, which several signals share, is not ours
+    to close.
+
+    ``instance_id`` goes into the header that tells sidecars where a request came by.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  these are the parts that it connects
         self,
         exporter: Exporter,
+        source: Source,
+        signal: Signal,
         config: SendingConfig,
         observer: SendingObserver,
+        dead_letters: DeadLetters,
         clock: Clock,
         random: Random,
         *,
+        instance_id: str = "",
         wait: Wait = wait_for,
     ) -> None:
+        self.signal = signal
         self._exporter = exporter
+        self._source = source
         self._config = config
         self._observer = observer
+        self._dead_letters = dead_letters
         self._clock = clock
         self._random = random
+        self._instance_id = instance_id
         self._wait = wait
-        self._queue = SpanQueue(config.queue_spans, config.queue_bytes)
-        self._pull = Pull(config.batch_spans, config.batch_bytes, config.batch_seconds)
+        self._pull = Pull(config.batch_items, config.batch_bytes, config.batch_seconds)
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
+        self._settling = threading.Lock()
         self._failing = False
         self._logged: set[str] = set()
-        self._thread = threading.Thread(target=self._run, name=f"send-{self.name}", daemon=True)
+        name = f"send-{self.name}-{signal}"
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
     def name(self) -> str:
@@ -174,118 +268,119 @@ class Sender:
         """Start the thread."""
         self._thread.start()
 
-    def has_room(self, spans: Sequence[WireSpan]) -> bool:
-        """Return whether ``offer`` would take ``spans`` now."""
-        return self._queue.has_room(spans)
+    def stop(self, grace_seconds: float = 10.0) -> int:
+        """Send what is in the source for ``grace_seconds`` at most; return the items left there.
 
-    def offer(self, spans: Sequence[WireSpan]) -> None:
-        """Queue all of ``spans``.
-
-        Raises:
-            Unavailable: the queue is full, or the sender stopped; none was queued.
+        A wait for a retry is cut short; further ones last while the grace does. Afterwards the
+        source is touched no more, also by an export that still hangs. May be called again, from
+        another thread also to cut the first call short.
         """
-        self._queue.offer(spans)
-        self._tell_queue()
-
-    def counts(self) -> SendingCounts:
-        """Return the books, as of one moment."""
-        return self._queue.counts()
-
-    def stop(self, grace_seconds: float = 10.0) -> bool:
-        """Send what is queued, then drop the rest as ``shutdown`` and close the exporter.
-
-        A wait for a retry is cut short; further ones last while the grace does. Returns
-        whether everything got through. May be called again.
-        """
-        self._queue.close()
+        self._source.close()
         self._stopping.set()
         started = self._thread.ident is not None
         if started:
             self._thread.join(grace_seconds)
-        self._abandoned.set()
-        left = self._queue.abandon("shutdown")
-        if left:
-            self._observer.dropped(self.name, "shutdown", left)
-        self._tell_queue()
-        # Closing waits for the export in flight, which may hang in a file system or a peer.
-        closing = threading.Thread(target=self._exporter.close, daemon=True)
-        closing.start()
-        closing.join(_LAST_JOIN_SECONDS)
+        with self._settling:
+            self._abandoned.set()
         if started:
             self._thread.join(_LAST_JOIN_SECONDS)
-        return not left
+        return self._source.pending_items
 
     def _run(self) -> None:
-        while batch := self._queue.take(self._pull):
-            self._deliver(batch)
-            self._tell_queue()
+        while not self._abandoned.is_set() and (taken := self._source.take(self._pull)):
+            books = _Books(defects_left=self._config.max_unexpected_errors)
+            if not self._deliver(taken, books):
+                return
+            with self._settling:
+                if not self._abandoned.is_set():
+                    self._settle(taken, books)
 
-    def _deliver(self, batch: tuple[WireSpan, ...]) -> None:
-        """Send ``batch`` until it settles or is abandoned."""
+    def _deliver(self, taken: Taken, books: _Books) -> bool:
+        """Send a batch until all of it has settled; returns whether it has."""
+        todo = [taken.payloads]
+        if len(taken.payloads) == 1:
+            todo = apart(cut_payload(taken.payloads[0], self._config.batch_bytes))
+        while todo:
+            payloads = todo.pop()
+            payload = join(payloads)
+            answer = self._send(payload, books)
+            if answer is None:
+                return False
+            if isinstance(answer, ExportOutcome):
+                rejected = min(max(answer.rejected, 0), payload.items)
+                books.rejected += rejected
+                books.forwarded += payload.items - rejected
+                if rejected:
+                    self._log_once("backend_rejected", answer.message)
+            elif halves := halve(payloads, answer.reason):
+                todo.extend(halves)
+            else:
+                books.refused.append((payload, answer))
+        return True
+
+    def _send(self, payload: Payload, books: _Books) -> ExportOutcome | Rejected | None:
+        """Send one request until it is answered; ``None`` when that was abandoned."""
+        passing = replace(payload, headers=with_via(payload.headers, self._instance_id))
         began = self._clock.monotonic()
-        failures = unexpected = 0
+        failures = 0
         while not self._abandoned.is_set():
             told: float | None = None
             try:
-                outcome = self._exporter.export(batch)
+                outcome = self._exporter.export(passing)
             except Rejected as refusal:
-                self._drop(refusal.reason, str(refusal))
-                return
+                return refusal
             except Unavailable as failure:
                 told = failure.retry_after_seconds
                 self._note_outage(str(failure))
             except Exception as defect:  # noqa: BLE001  one exporter's defect stays its own
-                unexpected += 1
                 self._log_once("exporter_error", repr(defect))
-                if unexpected > self._config.max_unexpected_errors:
-                    self._drop("exporter_error", repr(defect))
-                    return
+                if books.defects_left <= 0:
+                    return Rejected(repr(defect), "exporter_error")
+                books.defects_left -= 1
             else:
-                self._settle(len(batch), outcome)
-                return
+                self._note_return()
+                return outcome
             failures += 1
             delay = self._delay(failures, told)
             limit = self._config.max_elapsed_seconds
             if limit and self._clock.monotonic() - began + delay > limit:
-                self._drop("retry_expired", f"not delivered for {limit} seconds")
-                return
-            self._observer.retried(self.name)
+                return Rejected(f"not delivered for {limit} seconds", "retry_expired")
+            self._observer.retried(self.name, self.signal)
             self._wait(self._abandoned if self._stopping.is_set() else self._stopping, delay)
+        return None
 
     def _delay(self, failures: int, told: float | None) -> float:
         if told:
             return min(told, self._config.max_retry_after_seconds)
         return self._config.backoff_seconds(failures, self._random)
 
-    def _settle(self, sent: int, outcome: ExportOutcome) -> None:
-        rejected = min(max(outcome.rejected, 0), sent)
-        forwarded = sent - rejected
-        if self._queue.settle(forwarded=forwarded, rejected=rejected):
-            if forwarded:
-                self._observer.forwarded(self.name, forwarded)
-            if rejected:
-                self._observer.backend_rejected(self.name, rejected)
-                self._log_once("backend_rejected", outcome.message)
-        if self._failing:
-            self._failing = False
-            _log.info("destination is back", exporter=self.name)
-
-    def _drop(self, reason: str, message: str) -> None:
-        dropped = self._queue.settle(dropped=reason)
-        if dropped:
-            self._observer.dropped(self.name, reason, dropped)
-            self._log_once(reason, message)
-
-    def _tell_queue(self) -> None:
-        counts = self._queue.counts()
-        self._observer.queue(self.name, counts.pending, counts.pending_bytes)
+    def _settle(self, taken: Taken, books: _Books) -> None:
+        for payload, refusal in books.refused:
+            self._log_once(refusal.reason, str(refusal))
+            if not self._dead_letters.put(self.name, payload, refusal.reason, str(refusal)):
+                self._log_once("no_dead_letter", "refused items could not be kept")
+        self._source.settle(taken)
+        if books.forwarded:
+            self._observer.forwarded(self.name, self.signal, books.forwarded)
+        if books.rejected:
+            self._observer.backend_rejected(self.name, self.signal, books.rejected)
+        for payload, refusal in books.refused:
+            self._observer.dropped(self.name, self.signal, refusal.reason, payload.items)
 
     def _note_outage(self, message: str) -> None:
         if not self._failing:
             self._failing = True
-            _log.warning("destination is unavailable", exporter=self.name, error=message)
+            self._log_warning("destination is unavailable", error=message)
+
+    def _note_return(self) -> None:
+        if self._failing:
+            self._failing = False
+            _log.info("destination is back", exporter=self.name, signal=str(self.signal))
 
     def _log_once(self, reason: str, message: str) -> None:
         if reason not in self._logged:
             self._logged.add(reason)
-            _log.warning("spans refused", exporter=self.name, reason=reason, error=message)
+            self._log_warning("items refused", reason=reason, error=message)
+
+    def _log_warning(self, event: str, **what: str) -> None:
+        _log.warning(event, exporter=self.name, signal=str(self.signal), **what)

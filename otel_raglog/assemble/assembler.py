@@ -82,6 +82,13 @@ class Assembler:
         """Upper bound of the memory that held spans take."""
         return self._held_bytes
 
+    def remember(self, trace_id: bytes) -> None:
+        """Treat spans of ``trace_id`` as late from now on: it was released before a restart."""
+        self._remembered[trace_id] = None
+        self._remembered.move_to_end(trace_id)
+        while len(self._remembered) > self.policy.remember_traces:
+            self._remembered.popitem(last=False)
+
     def add(self, spans: Sequence[WireSpan], now: float) -> Actions:
         """Take the spans of one request that arrived at ``now``."""
         self._release_due(now)
@@ -202,9 +209,7 @@ class Assembler:
         self._held_bytes -= trace.size
         waited = self._now - trace.opened_at
         self._released.append(HeldTrace(trace_id, tuple(trace.spans), completion, waited))
-        self._remembered[trace_id] = None
-        while len(self._remembered) > self.policy.remember_traces:
-            self._remembered.popitem(last=False)
+        self.remember(trace_id)
 
     def _take_actions(self) -> Actions:
         """Return what has gathered. It would still be here had an exception come between."""

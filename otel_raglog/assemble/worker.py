@@ -12,7 +12,7 @@ import structlog
 from otel_raglog.assemble.assembler import Actions, Assembler
 from otel_raglog.clock import Clock
 from otel_raglog.errors import Unavailable
-from otel_raglog.model import Batch, HeldTrace, WireSpan
+from otel_raglog.model import HeldTrace, WireSpan
 
 _log = structlog.get_logger()
 _RETRY_SECONDS = 0.05
@@ -20,9 +20,9 @@ _LAST_JOIN_SECONDS = 1.0
 
 
 class Source(Protocol):
-    """Where batches come from."""
+    """Where spans come from, in the batches in which they arrived."""
 
-    def get(self, timeout_seconds: float) -> Batch | None:
+    def get(self, timeout_seconds: float) -> tuple[WireSpan, ...] | None:
         """Return the next batch; ``None`` when none comes in time (0: do not wait)."""
         ...
 
@@ -50,10 +50,6 @@ class Sink(Protocol):
 
 class WorkerObserver(Protocol):
     """What the worker counts."""
-
-    def dropped(self, reason: str, count: int) -> None:
-        """Spans were given up: ``shutdown`` (no room in time) or ``sink_error``."""
-        ...
 
     def failed(self, where: str) -> None:
         """Something raised that should not: ``inbox``, ``assembler`` or a sink's method."""
@@ -102,8 +98,8 @@ class Worker:
     def stop(self, grace_seconds: float = 10.0) -> bool:
         """Empty the inbox, release every open trace and end the thread.
 
-        Close the doors first. What the sink has not taken after ``grace_seconds`` is given up
-        and counted. Returns whether the thread has ended. May be called again.
+        Close the doors first. What the sink has not taken after ``grace_seconds`` is left where
+        it is journalled. Returns whether the thread has ended. May be called again.
         """
         self._stopping.set()
         if self._thread.ident is not None:
@@ -157,12 +153,12 @@ class Worker:
             return timeout_seconds
         return max(0.0, min(timeout_seconds, deadline - self._clock.monotonic()))
 
-    def _add(self, batch: Batch, now: float) -> None:
+    def _add(self, batch: tuple[WireSpan, ...], now: float) -> None:
         try:
-            actions = self._assembler.add(batch.spans, now)
+            actions = self._assembler.add(batch, now)
         except Exception:  # noqa: BLE001  a defect of the assembler must not cost spans
             self._note_failure("assembler")
-            self._forward(batch.spans)
+            self._forward(batch)
             return
         self._act(actions)
 
@@ -171,27 +167,26 @@ class Worker:
             self._forward(actions.forward)
         if actions.late:
             spans = actions.late
-            if not self._hand_over("late", lambda: self._sink.late(spans), len(spans)):
+            if not self._hand_over("late", lambda: self._sink.late(spans)):
                 self._forward(spans)
         for trace in actions.released:
             self._release(trace)
 
     def _release(self, trace: HeldTrace) -> None:
-        if not self._hand_over("release", lambda: self._sink.release(trace), len(trace.spans)):
+        if not self._hand_over("release", lambda: self._sink.release(trace)):
             self._forward(trace.spans)
 
     def _forward(self, spans: Sequence[WireSpan]) -> None:
-        if not self._hand_over("forward", lambda: self._sink.forward(spans), len(spans)):
-            self._observer.dropped("sink_error", len(spans))
+        # When even this fails, the spans stay journalled and undecided until the next start.
+        self._hand_over("forward", lambda: self._sink.forward(spans))
 
-    def _hand_over(self, where: str, deliver: Callable[[], None], count: int) -> bool:
+    def _hand_over(self, where: str, deliver: Callable[[], None]) -> bool:
         """Deliver, however long it takes; ``False`` when the sink is defective."""
         while True:
             try:
                 deliver()
             except Unavailable as busy:
                 if self._give_up.wait(min(busy.retry_after_seconds or _RETRY_SECONDS, 1.0)):
-                    self._observer.dropped("shutdown", count)
                     return True
             except Exception:  # noqa: BLE001  a verdict may fail; the spans go on without it
                 self._note_failure(where)

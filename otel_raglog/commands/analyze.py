@@ -19,8 +19,8 @@ from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.exit_codes import BAD_INPUT, FAULTS_FOUND
 from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.tables import print_reports
-from otel_raglog.config import Analysis
 from otel_raglog.model import HeldTrace, Report, Run, RunVerdict
+from otel_raglog.options import Analysis
 from otel_raglog.report.json_report import to_json
 
 _PLAIN_EVERY = 500

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from otel_raglog.app import build_exporters
-from otel_raglog.config import Config, load_config, show_config
+from otel_raglog.config import load_config, show_config
+from otel_raglog.delivery import build_exporters
+from otel_raglog.options import Config
 
 config_app = typer.Typer(
     help="Show, check or describe the configuration.", no_args_is_help=True, rich_markup_mode=None
@@ -36,7 +37,7 @@ def check(
     """Check the configuration, the exporters' options included. Exit code 2 when it is wrong."""
     file = file or config
     loaded = load_config(file)
-    for exporter in build_exporters(loaded):
+    for exporter in build_exporters(loaded).values():
         exporter.close()
     names = ", ".join(loaded.exporters) or "none"
     sys.stdout.write(f"ok: {file or 'environment and defaults'} (exporters: {names})\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import queue
 import signal
 import subprocess
 import sys
@@ -26,11 +27,14 @@ from otel_raglog.building import build_markers
 from otel_raglog.commands.demo_scores import Outcome, print_outcomes, print_scores, read_outcomes
 from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.errors import BadInput, RaglogError
-from otel_raglog.model import WireSpan
+from otel_raglog.model import Signal, WireSpan
+from otel_raglog.receive.decode import split_protobuf
 from otel_raglog.receive.grpc_door import GrpcDoor
-from otel_raglog.receive.inbox import MemoryInbox
+from otel_raglog.receive.inbox import Arrival
 from otel_raglog.receive.intake import Intake
 from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.sifting import Sifter
+from otel_raglog_exporters.grouping import encode_payload
 from otel_raglog_exporters.registry import build_exporter
 
 _QUIET_SECONDS = 1.0
@@ -50,10 +54,10 @@ _SHOWN_METRICS = (
 class _Uncounted:
     """The demo's backend keeps the spans themselves, so nobody needs to count them."""
 
-    def received(self, spans: int) -> None:
+    def received(self, signal: Signal, items: int) -> None:
         pass
 
-    def rejected(self, reason: str, spans: int) -> None:
+    def rejected(self, signal: Signal, reason: str, items: int) -> None:
         pass
 
 
@@ -61,11 +65,20 @@ class Backend:
     """An OTLP/gRPC backend in this process that keeps every span it receives."""
 
     def __init__(self, port: int = 0) -> None:
-        self._inbox = MemoryInbox(10_000_000, 2**31)
+        self._limits, self._markers = Limits(), build_markers()
+        self._arrived: queue.SimpleQueue[tuple[WireSpan, ...]] = queue.SimpleQueue()
+        sifter = Sifter(self._limits, self._markers)
         self._door = GrpcDoor(
-            Intake(self._inbox, _Uncounted(), Limits(), build_markers()), "127.0.0.1", port
+            Intake(self, _Uncounted(), self._limits, sifter),
+            "127.0.0.1",
+            port,
+            signals=[Signal.TRACES],
         )
         self.spans: list[WireSpan] = []
+
+    def accept(self, arrival: Arrival) -> None:
+        """Take a request, as the door's inbox."""
+        self._arrived.put(split_protobuf(arrival.body, self._limits, self._markers).spans)
 
     @property
     def endpoint(self) -> str:
@@ -82,11 +95,12 @@ class Backend:
 
     def take(self, timeout_seconds: float) -> int:
         """Wait for a request and keep its spans; return how many came, 0 when none did in time."""
-        batch = self._inbox.get(timeout_seconds)
-        if batch is None:
+        try:
+            spans = self._arrived.get(timeout=timeout_seconds)
+        except queue.Empty:
             return 0
-        self.spans.extend(batch.spans)
-        return len(batch.spans)
+        self.spans.extend(spans)
+        return len(spans)
 
 
 def demo(
@@ -172,6 +186,7 @@ def _service(endpoint: str, folder: Path) -> Iterator[dict[str, str]]:
         "receive": {"grpc": {"port": 0}, "http": {"port": 0}},
         "metrics": {"port": 0},
         "health": {"port": 0},
+        "journal": {"path": str(folder / "journal")},
         "hold": {"quiet_seconds": _QUIET_SECONDS, "orphan_quiet_seconds": 3 * _QUIET_SECONDS},
         "exporters": {"backend": {"kind": "otlp_grpc", "endpoint": endpoint}},
         "log_level": "warning",
@@ -208,7 +223,7 @@ def _send(address: str, requests: Sequence[Sequence[WireSpan]]) -> None:
     exporter = build_exporter("otlp_grpc", {"endpoint": f"http://{address}"})
     try:
         for spans in requests:
-            exporter.export(spans)
+            exporter.export(encode_payload(spans))
     finally:
         exporter.close()
 

@@ -16,7 +16,6 @@ from otel_raglog.commands.analyze import Files, judge_all, report_problems
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.tables import printable, shorten
-from otel_raglog.config import Analysis
 from otel_raglog.errors import BadInput
 from otel_raglog.model import (
     AssemblyStep,
@@ -32,6 +31,7 @@ from otel_raglog.model import (
     Step,
     Verdict,
 )
+from otel_raglog.options import Analysis
 
 _WIDTH = 100
 _LONGEST_LINE = 2_500

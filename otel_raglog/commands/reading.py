@@ -1,4 +1,4 @@
-"""Files of traces or run records to held traces and runs."""
+"""Files of traces, dead letters or run records to requests, held traces and runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from typing import Any
 
 from otel_raglog.building import build_markers
 from otel_raglog.errors import BadInput
+from otel_raglog.journal.dead_letters import read_dead_letter
 from otel_raglog.mapping.record import run_from_record
-from otel_raglog.model import Batch, Completion, HeldTrace, Run, WireSpan
+from otel_raglog.model import Batch, Completion, HeldTrace, Payload, Run, Signal, WireSpan
+from otel_raglog.receive.counting import count_logs, count_metrics
 from otel_raglog.receive.decode import split_protobuf
 from otel_raglog.receive.limits import Limits
-from otel_raglog.receive.otlp_json import split_json
+from otel_raglog.receive.otlp_json import split_json, to_protobuf
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -31,18 +33,28 @@ _FILE_LIMITS = Limits(max_request_bytes=2**31 - 1, max_spans_per_request=10_000_
 _SHOWN = 120
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _RECORD_KEYS = frozenset({"question", "answer", "retrieved", "prompt"})
+_OTHER_SIGNALS = {"resourceLogs": Signal.LOGS, "resourceMetrics": Signal.METRICS}
+_LETTER_KEYS = frozenset({"exporter", "signal", "reason", "body"})
 
 
 @dataclass(slots=True)
 class Reading:
-    """What files held: batches in order of arrival, run records, and what could not be read.
+    """What files held: requests in order of arrival, run records, and what could not be read.
 
-    ``problems`` are sentences that name file and line; the rest of the file is not lost.
+    ``requests`` are the spans of each and, when files were read to be sent, dead letters and
+    requests of other signals as they are. ``problems`` are sentences that name file and line; the
+    rest of the file is not lost.
     """
 
-    batches: list[Batch] = field(default_factory=list)
+    to_send: bool = False
+    requests: list[Batch | Payload] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def batches(self) -> list[Batch]:
+        """The requests whose spans were read."""
+        return [request for request in self.requests if isinstance(request, Batch)]
 
     def traces(self) -> tuple[HeldTrace, ...]:
         """Return the held spans by trace, as the service would release them."""
@@ -57,10 +69,12 @@ class Reading:
         )
 
 
-def read_files(paths: Sequence[Path]) -> Reading:
-    """Return what ``paths`` hold: OTLP JSON, JSON lines or protobuf, or run records.
+def read_files(paths: Sequence[Path], *, to_send: bool = False) -> Reading:
+    """Return what ``paths`` hold: OTLP JSON, JSON lines or protobuf, dead letters, run records.
 
-    Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped.
+    Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped. Read
+    ``to_send``, dead letters and logs and metrics are kept as they are; else the spans in dead
+    letters are read, and what holds no spans is a problem.
 
     A file that cannot be opened, or is of another kind, is a problem like a line that cannot be
     read: it does not cost the other files.
@@ -68,14 +82,14 @@ def read_files(paths: Sequence[Path]) -> Reading:
     Raises:
         BadInput: nothing could be read at all.
     """
-    reading = Reading()
+    reading = Reading(to_send)
     unread: list[str] = []
     for path in paths:
         try:
             _read_file(path, reading)
         except BadInput as error:
             unread.append(str(error))
-    if unread and not reading.batches and not reading.runs:
+    if unread and not reading.requests and not reading.runs:
         raise BadInput("; ".join([*reading.problems, *unread]))
     reading.problems.extend(unread)
     return reading
@@ -113,7 +127,7 @@ def _read_protobuf(path: Path, content: bytes, reading: Reading) -> None:
         raise BadInput(
             f"{path} is no OTLP JSON, JSON lines or protobuf, and no run records{kind}: {error}"
         ) from None
-    _add_batch(path, 1, batch, reading)
+    _add_request(path, 1, batch, reading)
 
 
 def _read_json(path: Path, content: bytes, reading: Reading) -> None:
@@ -146,7 +160,7 @@ def _is_protobuf(path: Path, content: bytes, reading: Reading, before: int) -> b
     except BadInput:
         return False
     del reading.problems[before:]
-    _add_batch(path, 1, batch, reading)
+    _add_request(path, 1, batch, reading)
     return True
 
 
@@ -159,18 +173,58 @@ def _read_json_item(path: Path, number: int, line: bytes, reading: Reading) -> b
         except BadInput as error:
             reading.problems.append(f"{where}: {error}")
             return False
-        _add_batch(path, number, batch, reading)
+        _add_request(path, number, batch, reading)
         return True
+    if reading.to_send and isinstance(data, dict):
+        for key, signal in _OTHER_SIGNALS.items():
+            if key in data:
+                return _read_payload(path, number, line, signal, reading)
+    if isinstance(data, dict) and data.keys() >= _LETTER_KEYS:
+        return _read_letter(path, number, line, reading)
     if isinstance(data, dict) and _RECORD_KEYS & data.keys():
         return _add_records(path, [(number, data)], reading) > 0
     reading.problems.append(f"{where}: {_why_unread(data)}")
     return False
 
 
+def _read_letter(path: Path, number: int, line: bytes, reading: Reading) -> bool:
+    try:
+        payload = read_dead_letter(line)
+        request = payload if reading.to_send else spans_of(payload)
+    except BadInput as error:
+        reading.problems.append(f"{path}, line {number}: {error}")
+        return False
+    _add_request(path, number, request, reading)
+    return True
+
+
+def _read_payload(path: Path, number: int, line: bytes, signal: Signal, reading: Reading) -> bool:
+    count = count_logs if signal is Signal.LOGS else count_metrics
+    try:
+        body = to_protobuf(signal, line, _FILE_LIMITS)
+        payload = Payload(signal, body, count(body, _FILE_LIMITS))
+    except BadInput as error:
+        reading.problems.append(f"{path}, line {number}: {error}")
+        return False
+    _add_request(path, number, payload, reading)
+    return True
+
+
+def spans_of(payload: Payload) -> Batch:
+    """Return the spans of a request.
+
+    Raises:
+        BadInput: it is none of traces, or cannot be read.
+    """
+    if payload.signal is not Signal.TRACES:
+        raise BadInput(f"a dead letter of {payload.signal}, which hold no spans")
+    return split_protobuf(payload.body, _FILE_LIMITS, build_markers())
+
+
 def _why_unread(data: object) -> str:
     if not isinstance(data, dict):
         return "no JSON object"
-    if {"resourceLogs", "resourceMetrics"} & data.keys():
+    if _OTHER_SIGNALS.keys() & data.keys():
         return "OTLP logs or metrics, which hold no spans"
     if isinstance(data.get("log"), dict) and "entries" in data["log"]:
         return "HAR files are not read by this version"
@@ -185,9 +239,10 @@ def _parse_json(text: bytes) -> Any:
         return None
 
 
-def _add_batch(path: Path, number: int, batch: Batch, reading: Reading) -> None:
-    reading.batches.append(batch)
-    for reason, count in batch.rejected.items():
+def _add_request(path: Path, number: int, request: Batch | Payload, reading: Reading) -> None:
+    reading.requests.append(request)
+    rejected = request.rejected if isinstance(request, Batch) else {}
+    for reason, count in rejected.items():
         reading.problems.append(f"{path}, line {number}: {count} spans left out ({reason})")
 
 

@@ -1,12 +1,12 @@
-"""``otel-raglog replay``: the spans of files to an OTLP endpoint."""
+"""``otel-raglog replay``: the spans and dead letters of files to an OTLP endpoint."""
 
 from __future__ import annotations
 
 import secrets
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
 import stamina
@@ -17,13 +17,15 @@ from rich.progress import Progress
 
 from otel_raglog.commands.analyze import Files, report_problems
 from otel_raglog.commands.exit_codes import BAD_INPUT
-from otel_raglog.commands.reading import Reading, read_files
+from otel_raglog.commands.reading import Reading, read_files, spans_of
 from otel_raglog.config import otlp_kind
 from otel_raglog.errors import BadInput, Rejected, Unavailable
-from otel_raglog.model import WireSpan
-from otel_raglog_exporters.grouping import split_spans
+from otel_raglog.model import Payload, RawSpan, Signal, WireSpan
+from otel_raglog_exporters.batches import CONTENT_REASONS
+from otel_raglog_exporters.console import ITEM_NAMES
+from otel_raglog_exporters.grouping import encode_payload, split_spans
 from otel_raglog_exporters.registry import build_exporter
-from otel_raglog_exporters.sending import Exporter
+from otel_raglog_exporters.sending import Exporter, ExportOutcome
 
 
 def replay(
@@ -44,56 +46,74 @@ def replay(
 ) -> None:
     """Send the spans of FILES to an OTLP endpoint, in the requests in which they were recorded.
 
-    A request of more than 3.5 MiB is cut: many receivers take no larger ones.
+    A request of more than 3.5 MiB is cut: many receivers take no larger ones. Logs and metrics
+    that our file exporter wrote are sent as well, and dead letters of any signal byte for byte,
+    with their headers; with --new-ids, those of traces are changed.
 
     Exit code 2: something could not be read, or was refused.
     """
-    reading = read_files(files)
-    if not reading.batches:
+    reading = read_files(files, to_send=True)
+    if not reading.requests:
         raise BadInput("these files hold run records, which cannot be replayed; spans can")
     exporter = build_exporter(otlp_kind(endpoint), {"endpoint": endpoint})
-    sent, refused = 0, 0
+    sent: Counter[Signal] = Counter()
+    refused: Counter[str] = Counter()
     try:
-        for spans in _requests(reading, new_ids=new_ids):
-            accepted, rejected = _send(exporter, spans, attempts)
-            sent += accepted
-            refused += rejected
+        for payload in _payloads(reading, new_ids=new_ids):
+            outcome = _send(exporter, payload, attempts)
+            sent[payload.signal] += outcome.accepted
+            refused[outcome.message] += outcome.rejected
             if spans_per_second:
-                time.sleep(len(spans) / spans_per_second)
+                time.sleep(payload.items / spans_per_second)
     except (Unavailable, Rejected) as error:
-        raise BadInput(f"--endpoint {endpoint}: {error} ({sent} spans were sent)") from None
+        raise BadInput(f"--endpoint {endpoint}: {error} ({_amounts(sent)} were sent)") from None
     finally:
         exporter.close()
-    sys.stdout.write(f"sent {sent} spans to {endpoint}\n")
-    if refused:
-        sys.stderr.write(f"otel-raglog: the endpoint refused {refused} spans\n")
-    report_problems(reading.problems)
-    if refused or reading.problems:
+    sys.stdout.write(f"sent {_amounts(sent)} to {endpoint}\n")
+    refusals = [f"the endpoint refused {count} ({why})" for why, count in (+refused).items()]
+    report_problems([*refusals, *reading.problems])
+    if refusals or reading.problems:
         raise typer.Exit(BAD_INPUT)
 
 
-def _send(exporter: Exporter, spans: Sequence[WireSpan], attempts: int) -> tuple[int, int]:
-    for attempt in stamina.retry_context(on=Unavailable, attempts=attempts, wait_initial=0.2):
-        with attempt:
-            outcome = exporter.export(spans)
-            return outcome.accepted, outcome.rejected
+def _amounts(sent: Mapping[Signal, int]) -> str:
+    shown = [f"{sent[signal]} {ITEM_NAMES[signal]}" for signal in Signal if sent[signal]]
+    return ", ".join(shown) or "0 spans"
+
+
+def _send(exporter: Exporter, payload: Payload, attempts: int) -> ExportOutcome:
+    """Send one request; one that is refused for what is in it does not cost the others."""
+    try:
+        for attempt in stamina.retry_context(on=Unavailable, attempts=attempts, wait_initial=0.2):
+            with attempt:
+                return exporter.export(payload)
+    except Rejected as refusal:
+        if refusal.reason in CONTENT_REASONS:
+            return ExportOutcome(0, payload.items, str(refusal))
+        raise
     raise AssertionError  # pragma: no cover  retry_context re-raises
 
 
-def _requests(reading: Reading, *, new_ids: bool) -> Iterator[Sequence[WireSpan]]:
+def _payloads(reading: Reading, *, new_ids: bool) -> Iterator[Payload]:
     fresh: dict[bytes, bytes] = {}
     console = Console(stderr=True)
-    batches = [batch.spans for batch in reading.batches if batch.spans]
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Replaying", total=len(batches))
-        for spans in batches:
-            sent = [_renamed(span, fresh) for span in spans] if new_ids else spans
-            yield from split_spans(sent)
+        task = progress.add_task("Replaying", total=len(reading.requests))
+        for request in reading.requests:
             progress.advance(task)
+            if isinstance(request, Payload) and not (new_ids and request.signal is Signal.TRACES):
+                yield request
+                continue
+            spans = (spans_of(request) if isinstance(request, Payload) else request).spans
+            headers = request.headers if isinstance(request, Payload) else ()
+            for part in split_spans(_renamed(spans, fresh) if new_ids else spans):
+                yield encode_payload(part, headers)
 
 
-def _renamed(span: WireSpan, fresh: dict[bytes, bytes]) -> WireSpan:
-    trace_id = fresh.setdefault(span.trace_id, secrets.token_bytes(16))
-    # Of a repeated singular field the last one counts, so the new id is put behind the rest.
-    rename = SpanMessage(trace_id=trace_id).SerializeToString()
-    return replace(span, trace_id=trace_id, raw=span.raw + rename)
+def _renamed(spans: Iterable[WireSpan], fresh: dict[bytes, bytes]) -> Iterator[RawSpan]:
+    """Give ``spans`` the new ids in ``fresh``, which holds those of their traces afterwards."""
+    for span in spans:
+        trace_id = fresh.setdefault(span.trace_id, secrets.token_bytes(16))
+        # Of a repeated singular field the last one counts: the new id is put behind the rest.
+        rename = SpanMessage(trace_id=trace_id).SerializeToString()
+        yield RawSpan(span.origin, span.raw + rename)

@@ -80,4 +80,5 @@ def serve(
         stopper.join(_POLL_SECONDS)
         if hurry.is_set():
             service.hurry()
-    _log.info("stopped", undelivered_spans=service.undelivered_spans())
+    kept, dropped = service.undelivered()
+    _log.info("stopped", kept_items=kept, dropped_items=dropped)

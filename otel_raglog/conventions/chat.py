@@ -97,7 +97,7 @@ def content_text(content: object, depth: int = 0) -> str:
         return content
     if depth > MAX_DEPTH:
         return ""
-    if isinstance(content, list | tuple):
+    if isinstance(content, (list, tuple)):
         return "\n".join(filter(None, (content_text(part, depth + 1) for part in content)))
     if isinstance(content, Mapping):
         for key in ("text", "content", "blocks", "parts"):
@@ -110,12 +110,12 @@ def messages_in(data: object, depth: int = 0) -> tuple[Message, ...] | None:  # 
     """Return the chat messages that JSON data holds, ``None`` when it holds none."""
     if depth > MAX_DEPTH:
         return None
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         for key in _MESSAGE_LIST_KEYS:
             value = data.get(key)
             if isinstance(value, str) and key.startswith("prompt"):
                 return (Message("user", value),)
-            if isinstance(value, list | tuple | Mapping) and value:
+            if value and isinstance(value, (list, tuple, dict)):
                 found = messages_in(value, depth + 1)
                 if found:
                     return found
@@ -123,7 +123,7 @@ def messages_in(data: object, depth: int = 0) -> tuple[Message, ...] | None:  # 
         if isinstance(args, list) and len(args) == 1 and isinstance(args[0], str):
             return (Message("user", args[0]),)
         return None
-    if not isinstance(data, list | tuple) or not data:
+    if not isinstance(data, (list, tuple)) or not data:
         return None
     if len(data) == 1 and isinstance(data[0], list) and not _is_pair(data[0]):
         return messages_in(data[0], depth + 1)
@@ -143,13 +143,13 @@ def message_in(element: object) -> Message | None:  # noqa: PLR0911  one return 
         if text is not None:
             return Message(normal_role(message_role(element)), text)
         return Message("user", element)
-    if isinstance(element, list | tuple):
+    if isinstance(element, (list, tuple)):
         pair = _is_pair(element)
         return Message(normal_role(element[0]), str(element[1])) if pair else None
-    if not isinstance(element, Mapping):
+    if not isinstance(element, dict):
         return None
     inner = element.get("kwargs", element.get("data"))
-    if isinstance(inner, Mapping) and "content" in inner:
+    if isinstance(inner, dict) and "content" in inner:
         kind = inner.get("type", element.get("type"))
         identifier = element.get("id")
         if kind in {None, "constructor"} and isinstance(identifier, list) and identifier:
@@ -186,9 +186,9 @@ def responses_in(data: object, depth: int = 0) -> tuple[str, ...]:
     if isinstance(data, str):
         text = message_text(data)
         return (data if text is None else text,) if data.strip() else ()
-    if isinstance(data, list | tuple):
+    if isinstance(data, (list, tuple)):
         return tuple(text for element in data for text in responses_in(element, depth + 1))
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         for key in _RESPONSE_KEYS:
             if data.get(key) is not None:
                 texts = responses_in(data[key], depth + 1)
@@ -203,12 +203,12 @@ def finish_reason_in(data: object, depth: int = 0) -> str | None:
     pending: list[tuple[object, int]] = [(data, depth)]
     while pending:
         value, level = pending.pop(0)
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             for key in keys:
                 if isinstance(value.get(key), str):
                     return str(value[key])
             children: Sequence[object] = list(value.values())
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             children = value[:8]
         else:
             reason = finish_reason(value) if isinstance(value, str) else None

@@ -34,10 +34,12 @@ LIST_KEYS = (
 """Names under which lists of documents are found in JSON, best first."""
 
 _WRAPPER_KEYS = ("output", "outputs", "result", "data", "response", "retriever", "ranker")
+_TELLING_KEYS = frozenset({"artifact", "content", *LIST_KEYS, *_WRAPPER_KEYS})
 _TEXT_KEYS = ("page_content", "content", "text", "passage", "snippet", "chunk", "body", "long_text")
 _ID_KEYS = ("id", "id_", "_id", "doc_id", "document_id", "chunk_id", "node_id", "pid")
 _SCORE_KEYS = ("score", "relevance_score", "relevanceScore", "similarity")
 _METADATA_SCORE_KEYS = ("relevance_score", "score", "similarity_score")
+_ITEM_PREFIX = "document."
 _METADATA_KEYS = ("metadata", "meta")
 _MESSAGE_TYPES = {"human", "ai", "system", "tool", "user", "assistant", "function"}
 _SCALARS = (str, int, float, bool)
@@ -45,21 +47,24 @@ _SCALARS = (str, int, float, bool)
 
 def chunk_from_item(item: Item) -> Chunk:
     """Return the chunk of one flattened document (``document.id``, ``document.content`` ...)."""
-
-    def get(name: str) -> object:
-        return item.get(f"document.{name}", item.get(name))
-
+    fields = {**item, **_named_as_document(item)}
+    content = fields.get("content")
     whole = item.get("")
-    if whole is not None and get("content") is None:
+    if whole is not None and content is None:
         return _chunk(str(whole), None, None, {})
-    content = get("content")
     if content is None:
-        content = next((get(key) for key in _TEXT_KEYS if get(key) is not None), None)
-    metadata = get("metadata")
-    identifier = next((get(key) for key in _ID_KEYS if get(key) is not None), None)
-    return _chunk(
-        None if content is None else _as_text(content), identifier, get("score"), metadata
-    )
+        content = _first(fields, _TEXT_KEYS)
+    text = None if content is None else _as_text(content)
+    return _chunk(text, _first(fields, _ID_KEYS), fields.get("score"), fields.get("metadata"))
+
+
+def _named_as_document(item: Item) -> Item:
+    """Return the ``document.*`` values of an item by their bare names."""
+    return {
+        key.removeprefix(_ITEM_PREFIX): value
+        for key, value in item.items()
+        if key.startswith(_ITEM_PREFIX)
+    }
 
 
 def chunks_in(data: object, *, bare_strings: bool) -> tuple[Chunk, ...] | None:  # noqa: C901, PLR0911  one return per known shape
@@ -71,10 +76,10 @@ def chunks_in(data: object, *, bare_strings: bool) -> tuple[Chunk, ...] | None: 
     """
     if isinstance(data, list):
         return _chunks_of_list(data, bare_strings=bare_strings)
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict) or data.keys().isdisjoint(_TELLING_KEYS):
         return None
     artifact = data.get("artifact")
-    if isinstance(artifact, Mapping | list) and artifact:
+    if artifact and isinstance(artifact, dict | list):
         found = chunks_in(artifact, bare_strings=False)
         if found is not None:
             return found
@@ -91,7 +96,7 @@ def chunks_in(data: object, *, bare_strings: bool) -> tuple[Chunk, ...] | None: 
                 return found
     for key in _WRAPPER_KEYS:
         value = data.get(key)
-        if isinstance(value, Mapping | list) and value:
+        if value and isinstance(value, dict | list):
             found = chunks_in(value, bare_strings=bare_strings)
             if found is not None:
                 return found
@@ -105,6 +110,8 @@ def with_score_kinds(chunks: Sequence[Chunk], *, reranked: bool = False) -> tupl
     rise are distances. A reranker's scores are similarities. Anything else stays unknown.
     """
     kind = ScoreKind.SIMILARITY if reranked else _kind_by_order(chunks)
+    if kind is ScoreKind.UNKNOWN:
+        return tuple(chunks)
     return tuple(
         replace(chunk, score_kind=kind)
         if chunk.score is not None and chunk.score_kind is ScoreKind.UNKNOWN
@@ -129,8 +136,7 @@ def _merge(chunk: Chunk, other: Chunk) -> Chunk:
     if not (same_text and same_id):
         return chunk
     take_text = not chunk.text and chunk.text_status is FieldStatus.NOT_CAPTURED
-    return replace(
-        chunk,
+    return Chunk(
         id=chunk.id if chunk.id is not None else other.id,
         text=other.text if take_text else chunk.text,
         text_status=other.text_status if take_text else chunk.text_status,
@@ -170,9 +176,7 @@ def _chunks_of_list(elements: list[object], *, bare_strings: bool) -> tuple[Chun
 def _chunks_of_parts(parts: list[object]) -> tuple[Chunk, ...] | None:
     """Return the texts of a tool result in parts (``[{"type": "text", "text": ...}]``)."""
     texts = [
-        part.get("text")
-        for part in parts
-        if isinstance(part, Mapping) and part.get("type") == "text"
+        part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"
     ]
     if not texts and parts:
         return None
@@ -185,12 +189,12 @@ def _chunk_of(element: object, *, bare_strings: bool) -> Chunk | None:
     if (
         isinstance(element, list)
         and len(element) == 2  # noqa: PLR2004  a (document, score) pair
-        and isinstance(element[0], Mapping)
+        and isinstance(element[0], dict)
         and as_number(element[1]) is not None
     ):
         chunk = _chunk_of_mapping(element[0])
         return chunk and replace(chunk, score=as_number(element[1]))
-    return _chunk_of_mapping(element) if isinstance(element, Mapping) else None
+    return _chunk_of_mapping(element) if isinstance(element, dict) else None
 
 
 def _chunk_of_string(text: str, *, bare_strings: bool) -> Chunk | None:
@@ -204,7 +208,7 @@ def _chunk_of_string(text: str, *, bare_strings: bool) -> Chunk | None:
 
 
 def _chunk_of_mapping(data: Mapping[str, object]) -> Chunk | None:  # noqa: PLR0911  one return per known shape
-    if data.get("type") == "constructor" and isinstance(data.get("kwargs"), Mapping):
+    if data.get("type") == "constructor" and isinstance(data.get("kwargs"), dict):
         identifier = data.get("id")
         if not (isinstance(identifier, list) and identifier and identifier[-1] == "Document"):
             return None
@@ -213,7 +217,7 @@ def _chunk_of_mapping(data: Mapping[str, object]) -> Chunk | None:  # noqa: PLR0
         return None
     for key in ("node", "document", "doc", "payload"):
         inner = data.get(key)
-        if isinstance(inner, Mapping):
+        if isinstance(inner, dict):
             chunk = _chunk_of_mapping(inner)
             if chunk is None:
                 return None
@@ -237,18 +241,22 @@ def _chunk_of_mapping(data: Mapping[str, object]) -> Chunk | None:  # noqa: PLR0
 
 
 def _first(data: Mapping[str, object], keys: Iterable[str]) -> object:
-    return next((data[key] for key in keys if data.get(key) is not None), None)
+    for key in keys:
+        value = data.get(key)
+        if value is not None:
+            return value
+    return None
 
 
 def _chunk(text: object, identifier: object, score: object, metadata: object) -> Chunk:
     if isinstance(metadata, str):
         metadata = parse_json_or_literal(metadata)
     fields: dict[str, AttributeValue] = {}
-    if isinstance(metadata, Mapping):
+    if isinstance(metadata, dict):
         fields = {str(key): value for key, value in metadata.items() if isinstance(value, _SCALARS)}
     number = as_number(score)
     kind = ScoreKind.UNKNOWN
-    if number is None:
+    if number is None and not fields.keys().isdisjoint(_METADATA_SCORE_KEYS):
         number = next(
             (n for key in _METADATA_SCORE_KEYS if (n := as_number(fields.get(key))) is not None),
             None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from otel_raglog.conventions.json_text import MAX_DEPTH, parse_json_or_literal
 from otel_raglog.model import AttributeValue
@@ -12,6 +14,16 @@ from otel_raglog.model import AttributeValue
 Item = Mapping[str, object]
 
 _INDEXED = re.compile(r"(.+?)\.([0-9]{1,6})\.(.+)")
+_REMEMBERED_KEYS = 4_096
+_MAX_REMEMBERED_CHARS = 200
+
+
+class _Parts(NamedTuple):
+    """A flattened key at its first index."""
+
+    prefix: str
+    position: int
+    suffix: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +49,10 @@ class ListAttributes:
         self._attributes = attributes
         self._indexed: dict[str, dict[int, dict[str, object]]] = {}
         for key, value in attributes.items():
-            match = _INDEXED.fullmatch(key)
-            if match:
-                prefix, index, suffix = match.groups()
-                items = self._indexed.setdefault(prefix, {})
-                items.setdefault(int(index), {})[suffix] = value
+            parts = _parts_of(key)
+            if parts is not None:
+                items = self._indexed.setdefault(parts.prefix, {})
+                items.setdefault(parts.position, {})[parts.suffix] = value
 
     def read(self, prefix: str) -> ListAttribute | None:
         """Return the list under ``prefix``, flattened or as one value; ``None`` without any."""
@@ -60,6 +71,8 @@ class ListAttributes:
 
     def gaps(self) -> tuple[str, ...]:
         """Return the prefixes whose indices have holes, sorted."""
+        if not self._indexed:
+            return ()
         return tuple(
             sorted(
                 prefix for prefix, items in self._indexed.items() if max(items) != len(items) - 1
@@ -99,11 +112,24 @@ def sub_items(item: Item, prefix: str) -> tuple[Item, ...]:
     """Return the list inside an item, for ``message.contents.M.…`` and ``tool_calls.M.…``."""
     found: dict[int, dict[str, object]] = {}
     for key, value in item.items():
-        if key.startswith(prefix + "."):
-            match = _INDEXED.fullmatch(key)
-            if match and match.group(1) == prefix:
-                found.setdefault(int(match.group(2)), {})[match.group(3)] = value
+        if key.startswith(prefix):
+            parts = _parts_of(key)
+            if parts is not None and parts.prefix == prefix:
+                found.setdefault(parts.position, {})[parts.suffix] = value
     return tuple(found[index] for index in sorted(found))
+
+
+def _parts_of(key: str) -> _Parts | None:
+    """Split a flattened key; applications write the same ones on every span."""
+    return _parts_once(key) if len(key) <= _MAX_REMEMBERED_CHARS else _parts_anew(key)
+
+
+def _parts_anew(key: str) -> _Parts | None:
+    match = _INDEXED.fullmatch(key)
+    return _Parts(match[1], int(match[2]), match[3]) if match else None
+
+
+_parts_once = lru_cache(maxsize=_REMEMBERED_KEYS)(_parts_anew)
 
 
 def _read_whole(key: str, value: AttributeValue) -> ListAttribute | None:

@@ -16,6 +16,8 @@ MAX_DEPTH = 32
 MAX_LITERAL_CHARS = 20_000
 """Python literals longer than this are left as text: parsing them is slow."""
 
+_JSON_SPACE = " \t\n\r"
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{"\]\d-])')
 
@@ -26,13 +28,18 @@ def parse_json(text: str) -> object | None:
     Constants outside JSON (``NaN``, ``Infinity``) become ``None``; halves of surrogate
     pairs become U+FFFD, so that every string can be encoded again.
     """
-    if text.lstrip()[:1] not in {"{", "["}:
+    stripped = text.strip(_JSON_SPACE)
+    if not stripped.startswith(("{", "[")):
         return None
+    value: object
     try:
-        value: object = json.loads(text, parse_constant=lambda _: None)
+        value, end = _DECODER.raw_decode(stripped)
     except (ValueError, RecursionError):
         return None
-    return _without_surrogates(value, 0) if "\\u" in text else value
+    if end < len(stripped):
+        return None
+    may_hold_surrogates = "\\ud" in text or "\\uD" in text
+    return _without_surrogates(value, 0) if may_hold_surrogates else value
 
 
 def parse_json_or_literal(text: str) -> object | None:
@@ -99,15 +106,15 @@ def strings_in(data: object, limit: int = 200) -> Iterator[str]:
                 value = nested
         if depth > MAX_DEPTH:
             continue
-        if isinstance(value, Mapping):
-            pending.extend((item, depth + 1) for item in reversed(list(value.values())))
-        elif isinstance(value, list | tuple):
+        if isinstance(value, dict):
+            pending.extend((item, depth + 1) for item in reversed(value.values()))
+        elif isinstance(value, (list, tuple)):
             pending.extend((item, depth + 1) for item in reversed(value))
 
 
 def as_number(value: object) -> float | None:
     """Return a finite number, also from its text form, else ``None``."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
         number = float(value)

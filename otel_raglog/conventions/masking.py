@@ -6,6 +6,9 @@ import re
 
 MAX_PLACEHOLDER_CHARS = 80
 
+_FIRST_SIGNS = "\"'_[<({*rR"
+"""What a placeholder begins with: few texts do, and most are told apart by that alone."""
+
 _PLACEHOLDER = re.compile(
     r"""\s*["']?(?:
         __REDACTED__
@@ -19,4 +22,8 @@ _PLACEHOLDER = re.compile(
 
 def is_redacted(text: str) -> bool:
     """Tell whether a whole value is a placeholder such as ``__REDACTED__``; it is never judged."""
-    return len(text) <= MAX_PLACEHOLDER_CHARS and _PLACEHOLDER.fullmatch(text) is not None
+    return (
+        len(text) <= MAX_PLACEHOLDER_CHARS
+        and text.lstrip()[:1] in _FIRST_SIGNS
+        and _PLACEHOLDER.fullmatch(text) is not None
+    )

@@ -69,6 +69,13 @@ _MODEL_KEYS = (
     "embedding.model_name",
     "reranker.model_name",
 )
+_TOKEN_KEYS = (
+    "llm.token_count.prompt",
+    "llm.token_count.completion",
+    "llm.token_count.total",
+)
+_NO_TOKENS = TokenUsage()
+_NO_LOSS = Loss()
 _NO_MODEL = {"", "unknown", "none"}
 
 
@@ -142,13 +149,14 @@ class _Reader(SearchValues):
         return finish_reason_in(self.output.value if self.output_data is None else self.output_data)
 
     def _tokens(self) -> TokenUsage:
-        def count(name: str) -> int | None:
-            return as_count(self.attributes.get(f"llm.token_count.{name}"))
-
-        return TokenUsage(count("prompt"), count("completion"), count("total"))
+        if self.attributes.keys().isdisjoint(_TOKEN_KEYS):
+            return _NO_TOKENS
+        return TokenUsage(*(as_count(self.attributes.get(key)) for key in _TOKEN_KEYS))
 
     def _variables(self) -> dict[str, str]:
         value = self.attributes.get("llm.prompt_template.variables")
+        if value is None:
+            return {}
         data = parse_json_or_literal(value) if isinstance(value, str) else as_data(value)
         if not isinstance(data, Mapping):
             return {}
@@ -282,10 +290,14 @@ class _Reader(SearchValues):
         for key, read in (("input.value", self.input), ("output.value", self.output)):
             if read.status is FieldStatus.TRUNCATED:
                 truncated.add(key)
+        span, gaps = self.span, self.lists.gaps()
+        dropped = span.dropped_attributes_count or span.dropped_events_count
+        if not (dropped or gaps or self.redacted or truncated):
+            return _NO_LOSS
         return Loss(
-            dropped_attributes=self.span.dropped_attributes_count,
-            dropped_events=self.span.dropped_events_count,
-            gaps=self.lists.gaps(),
+            dropped_attributes=span.dropped_attributes_count,
+            dropped_events=span.dropped_events_count,
+            gaps=gaps,
             redacted=tuple(sorted(self.redacted)),
             truncated=tuple(sorted(truncated)),
         )

@@ -112,7 +112,7 @@ class SearchValues(SpanValues):
             return missing(FieldStatus.REDACTED, self.output.source), False
         if self.role in {Role.RETRIEVER, Role.TOOL}:
             return self._output_as_document(), False
-        return missing(self.absent().status), False
+        return self.absent(), False
 
     def _completed(
         self,

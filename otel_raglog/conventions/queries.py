@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 
 from otel_raglog.conventions.json_text import as_count
 
@@ -30,7 +29,11 @@ _EMBEDDED_KEYS = ("query", "queries", "input", "inputs", "text", "texts", "conte
 _TOP_K_KEYS = ("top_k", "similarity_top_k", "k", "top_n", "n_results", "limit", "max_results")
 _FILTER_KEYS = ("filters", "filter", "where", "metadata_filter")
 _WRAPPERS = ("kwargs", "args", "input_data", "search_kwargs", "arguments", "data")
+_TOP_K_NAMES = frozenset({*_TOP_K_KEYS, *_WRAPPERS})
+_FILTER_NAMES = frozenset({*_FILTER_KEYS, *_WRAPPERS})
 _MAX_DEPTH = 4
+_MAX_ARGUMENT_DEPTH = 2
+"""Numbers and filters of a search stand no deeper than in its ``search_kwargs``."""
 
 
 def query_in(data: object, depth: int = 0) -> str | None:
@@ -41,7 +44,7 @@ def query_in(data: object, depth: int = 0) -> str | None:
         return data if data.strip() else None
     if isinstance(data, list):
         return query_in(data[0], depth + 1) if len(data) == 1 else None
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return None
     for key in (*_QUERY_KEYS, *_WRAPPERS):
         if data.get(key) is not None:
@@ -58,14 +61,14 @@ def searches_in(data: object, depth: int = 0) -> tuple[str, ...]:
         return ()
     if isinstance(data, list):
         return tuple(text for element in data for text in searches_in(element, depth + 1))
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return ()
     found: list[str] = []
     for key, value in data.items():
         if _WRITTEN_KEY.search(str(key)):
             texts = value if isinstance(value, list) else [value]
             found.extend(text for text in texts if isinstance(text, str) and text.strip())
-        if isinstance(value, Mapping | list):
+        if isinstance(value, (dict, list)):
             found.extend(searches_in(value, depth + 1))
     return tuple(found)
 
@@ -76,7 +79,7 @@ def embedded_texts_in(data: object, depth: int = 0) -> tuple[str, ...]:
         return (data,) if data.strip() else ()
     if isinstance(data, list):
         return tuple(element for element in data if isinstance(element, str))
-    if not isinstance(data, Mapping) or depth > _MAX_DEPTH:
+    if not isinstance(data, dict) or depth > _MAX_DEPTH:
         return ()
     for key in (*_EMBEDDED_KEYS, *_WRAPPERS):
         if data.get(key) is not None:
@@ -88,7 +91,9 @@ def embedded_texts_in(data: object, depth: int = 0) -> tuple[str, ...]:
 
 def top_k_in(data: object, depth: int = 0) -> int | None:
     """Return the number of results that an input asks for, if it says so."""
-    if not isinstance(data, Mapping) or depth > 2:  # noqa: PLR2004  not deeper than search_kwargs
+    if not isinstance(data, dict) or depth > _MAX_ARGUMENT_DEPTH:
+        return None
+    if data.keys().isdisjoint(_TOP_K_NAMES):
         return None
     for key in _TOP_K_KEYS:
         count = as_count(data.get(key))
@@ -103,7 +108,9 @@ def top_k_in(data: object, depth: int = 0) -> int | None:
 
 def filters_in(data: object, depth: int = 0) -> str | None:
     """Return the metadata filter of a search as JSON, ``None`` without one."""
-    if not isinstance(data, Mapping) or depth > 2:  # noqa: PLR2004  not deeper than search_kwargs
+    if not isinstance(data, dict) or depth > _MAX_ARGUMENT_DEPTH:
+        return None
+    if data.keys().isdisjoint(_FILTER_NAMES):
         return None
     for key in _FILTER_KEYS:
         if data.get(key):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Never
 
 from otel_raglog.conventions.flattened import ListAttributes
 from otel_raglog.conventions.json_text import as_data, as_text, looks_cut, parse_json
@@ -38,7 +39,7 @@ class SpanValues:
         """Return where the value of ``key`` was read."""
         return Provenance(self.span.span_id, key, self.convention)
 
-    def absent(self, *siblings: str) -> Field[object]:
+    def absent(self, *siblings: str) -> Field[Never]:
         """Return why nothing is there: masks drop whole lists beside a redacted sibling."""
         for sibling in siblings:
             if sibling in self.redacted:
@@ -51,7 +52,7 @@ class SpanValues:
         """Return the text of an attribute; numbers and structures are written out."""
         text = as_text(self.attributes.get(key))
         if text is None:
-            return missing(self.absent().status)
+            return self.absent()
         source = self.source(key)
         if key in self.redacted:
             return missing(FieldStatus.REDACTED, source)

@@ -30,6 +30,7 @@ from otel_raglog.model import (
 _NEED_NO_READING = frozenset(
     {FaultType.EMPTY_RESULT, FaultType.OUTPUT_TRUNCATED, FaultType.BLANK_CONTEXT}
 )
+_JUDGED = frozenset({StageVerdict.FAULTY, StageVerdict.OK})
 _BY_STEP = frozenset({Stage.REWRITER, Stage.EMBEDDER, Stage.RERANKER})
 
 
@@ -46,7 +47,8 @@ class Rules1:
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`."""
         verdicts = {stage: self._judge_stage(run, stage, measurements) for stage in Stage}
-        if reads_as_english(run):
+        judged = any(verdict.verdict in _JUDGED for verdict in verdicts.values())
+        if not judged or reads_as_english(run):
             return verdicts
         return {stage: _in_another_language(verdict) for stage, verdict in verdicts.items()}
 
@@ -66,7 +68,7 @@ class Rules1:
 
 def _in_another_language(verdict: Verdict) -> Verdict:
     """Keep what needs no reading; of the rest nothing is known."""
-    if verdict.verdict not in {StageVerdict.FAULTY, StageVerdict.OK}:
+    if verdict.verdict not in _JUDGED:
         return verdict
     plain = tuple(fault for fault in verdict.fault_types if fault in _NEED_NO_READING)
     if plain:

@@ -34,13 +34,16 @@ def ids_of_several(lists: Iterable[Sequence[Chunk]]) -> frozenset[str]:
     found: set[str] = set()
     for chunks in lists:
         for chunk in chunks:
-            text = squeezed(chunk.text)
-            if chunk.id is None or not text:
+            if chunk.id is None or not chunk.text.strip():
                 continue
-            other = texts.setdefault(chunk.id, text)
-            if text not in other and other not in text:
+            other = texts.setdefault(chunk.id, chunk.text)
+            if other != chunk.text and not _is_nested(squeezed(chunk.text), squeezed(other)):
                 found.add(chunk.id)
     return frozenset(found)
+
+
+def _is_nested(text: str, other: str) -> bool:
+    return text in other or other in text
 
 
 def positions(chunks: Sequence[Chunk], unsure: Collection[str] = ()) -> dict[Key, int]:

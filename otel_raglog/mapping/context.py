@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from otel_raglog.mapping.question import this_turn
-from otel_raglog.mapping.texts import holds, normal, sections, squeezed
+from otel_raglog.mapping.texts import beginning, folded, holds, normal, sections
 from otel_raglog.model import Chunk, Message
 
 CONTEXT_VARIABLE = re.compile(
@@ -42,17 +42,12 @@ _PROBE_CHARS = 48
 
 def probes_of(chunks: Sequence[Chunk]) -> tuple[str, ...]:
     """Return the beginnings of chunks, by which :func:`has_any` knows them again."""
-    texts = [normal(chunk.text) for chunk in chunks if chunk.text.strip()]
-    return tuple(dict.fromkeys(text[:_PROBE_CHARS] for text in texts if text))
-
-
-def folded(text: str) -> str:
-    """Return a text as :func:`has_any` reads it: without case, with single blanks."""
-    return squeezed(text).casefold()
+    texts = [beginning(chunk.text, _PROBE_CHARS) for chunk in chunks]
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def has_any(text: str, probes: Sequence[str]) -> bool:
-    """Tell whether a :func:`folded` text holds one of ``probes``."""
+    """Tell whether a :func:`~otel_raglog.mapping.texts.folded` text holds one of ``probes``."""
     return any(probe in text for probe in probes)
 
 

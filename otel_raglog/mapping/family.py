@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from otel_raglog.mapping.collapse import Call, View
-from otel_raglog.mapping.context import folded, has_any, probes_of, shows_context
+from otel_raglog.mapping.context import has_any, probes_of, shows_context
 from otel_raglog.mapping.prompting import said_pieces, template_variables
-from otel_raglog.mapping.texts import normal
+from otel_raglog.mapping.texts import folded, normal
 from otel_raglog.model import Chunk, Field, Role
 
 SYNTHESIZER_NAME = re.compile(

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from otel_raglog.conventions.chat import messages_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
-from otel_raglog.mapping.context import folded, has_any, probes_of
+from otel_raglog.mapping.context import has_any, probes_of
 from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
 from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME
-from otel_raglog.mapping.texts import holds, normal, sections
+from otel_raglog.mapping.texts import folded, holds, normal, sections
 from otel_raglog.model import (
     Chunk,
     Field,

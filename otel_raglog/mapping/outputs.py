@@ -40,9 +40,10 @@ def final_answer(text: str) -> str:
     An output that is nothing but reasoning is left as it is.
     """
     text = without_reasoning(text)
-    thought, concluded = _THOUGHT.search(text), _CONCLUDED.search(text)
+    concluded = _CONCLUDED.search(text)
     if concluded is None or _ACTION.search(text):
         return text
+    thought = _THOUGHT.search(text)
     if "final" not in concluded[0].lower() and (
         thought is None or thought.end() > concluded.start()
     ):

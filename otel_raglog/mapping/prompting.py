@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from otel_raglog.mapping.collapse import Call, View, origin_of
-from otel_raglog.mapping.context import context_in, folded
+from otel_raglog.mapping.context import context_in
 from otel_raglog.mapping.roles import SYNTHESIS_NAME
-from otel_raglog.mapping.texts import holds, pieces_of
+from otel_raglog.mapping.texts import folded, holds, pieces_of
 from otel_raglog.model import (
     AssemblyStep,
     Chunk,
@@ -127,14 +127,19 @@ def _origin(view: View, call: Call) -> StepOrigin:
 
 
 def _told(family: Sequence[Call], chunks: Sequence[Chunk]) -> list[tuple[int, list[str]]]:
-    """Return what each call said, longest piece first, and when; but for what a chunk says too."""
-    known = "\n".join(folded(chunk.text) for chunk in chunks)
+    """Return what each call said that a later one may repeat, longest piece first, and when.
+
+    What a chunk says too is left out.
+    """
+    last = max((call.start for call in family), default=0)
+    heard = [call for call in family if call.end <= last]
+    known = "\n".join(folded(chunk.text) for chunk in chunks) if heard else ""
     return [
         (
             call.end,
             sorted((p for p in said_pieces(call) if folded(p) not in known), key=len, reverse=True),
         )
-        for call in family
+        for call in heard
     ]
 
 
@@ -150,6 +155,8 @@ def _without_told(member: Call, told: Sequence[tuple[int, list[str]]]) -> str:
 
 def _without_contained(texts: Sequence[str]) -> list[str]:
     """Drop texts that another one holds: an agent's prompt repeats what came before."""
+    if len(texts) == 1:
+        return [text for text in texts if text.strip()]
     known = [folded(text) for text in texts]
     kept: list[int] = []
     for position, text in enumerate(known):

@@ -62,7 +62,7 @@ _WRAPPERS = ("kwargs", "args", "input_data", "data", "state", "request", "body",
 _MAX_DEPTH = 5
 _LONG = 400
 _MARKED = re.compile(
-    r"(?:^|\n)[ \t#*<]*(?:user |original |follow[- ]?up |current |the )?"
+    r"\n[ \t#*<]*(?:user |original |follow[- ]?up |current |the )?"
     r"(?:question|query|input)\b[ \t*>]*:[ \t*]*(?P<text>\S[^\n]*(?:\n(?![ \t#*<]*\w[\w ]{0,24}:)"
     r"(?!-{3,})[^\n]+)*)",
     re.IGNORECASE,
@@ -94,7 +94,7 @@ def question_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR0
         return plain_text(data)
     if isinstance(data, list):
         return _question_in_list(data, depth)
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return None
     for key in (*QUESTION_KEYS, *_WRAPPERS):
         value = data.get(key)
@@ -103,7 +103,7 @@ def question_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR0
             if found is not None:
                 return found
     for value in data.values():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             found = _named_question(value, depth + 1)
             if found is not None:
                 return found
@@ -118,10 +118,10 @@ def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR091
     if isinstance(data, str):
         return plain_text(data)
     if isinstance(data, list):
-        if data and (message := message_in(data[-1])) is not None and isinstance(data[-1], Mapping):
+        if data and (message := message_in(data[-1])) is not None and isinstance(data[-1], dict):
             return message.content or None
         return answer_in(data[0], depth + 1) if len(data) == 1 else None
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return None
     message = message_in(data)
     if message is not None and message.content:
@@ -133,7 +133,7 @@ def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR091
             if found is not None:
                 return found
     for value in data.values():
-        if isinstance(value, Mapping) and not value.keys().isdisjoint(ANSWER_KEYS):
+        if isinstance(value, dict) and not value.keys().isdisjoint(ANSWER_KEYS):
             found = answer_in(value, depth + 1)
             if found is not None:
                 return found
@@ -143,14 +143,14 @@ def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR091
 
 def history_in(data: object, question: str | None) -> tuple[Message, ...]:
     """Return the talk before the question in a run's input, oldest first."""
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return ()
     for key in HISTORY_KEYS:
         found = messages_in(data.get(key))
         if found:
             return before_question(found, question, in_prompt=False)
     for key in (*_WRAPPERS, "input", "inputs"):
-        if isinstance(data.get(key), Mapping):
+        if isinstance(data.get(key), dict):
             return history_in(data[key], question)
     return ()
 
@@ -270,7 +270,7 @@ def _marked_question(text: str) -> str | None:
     for key in QUESTION_KEYS:
         if fields.get(key):
             return fields[key]
-    marked = [match["text"] for match in _MARKED.finditer(text)]
+    marked = [match["text"] for match in _MARKED.finditer("\n" + text)]
     if not marked:
         return None
     return _ANSWER_CUE.sub("", "\n" + marked[-1]).strip() or marked[-1].strip()
@@ -279,7 +279,7 @@ def _marked_question(text: str) -> str | None:
 def asks_several(facts: SpanFacts, runs: int) -> bool:
     """Tell whether an input is a list of as many questions as there are pipelines below it."""
     lists = [facts.input_data]
-    if isinstance(facts.input_data, Mapping):
+    if isinstance(facts.input_data, dict):
         lists.extend(_values(facts.input_data))
     return any(
         isinstance(value, list) and len(value) >= max(2, runs) and _are_questions(value)
@@ -327,11 +327,11 @@ def _question_in_list(data: list[object], depth: int) -> str | None:
         asked = asked_in(messages)
         return asked[-1] if asked else None
     first = data[0] if data else None
-    if len(data) == 1 and not isinstance(first, Mapping):
+    if len(data) == 1 and not isinstance(first, dict):
         return question_in(first, depth + 1)
     if isinstance(first, str) and depth > 0:
         return first
-    if len(data) == 1 and isinstance(first, Mapping):
+    if len(data) == 1 and isinstance(first, dict):
         return question_in(first, depth + 1) or content_text(first) or None
     return None
 
@@ -343,7 +343,7 @@ def _named_question(data: Mapping[str, object], depth: int) -> str | None:
         if isinstance(value, str) and value.strip():
             return value
     for value in data.values():
-        if isinstance(value, Mapping) and depth < _MAX_DEPTH:
+        if isinstance(value, dict) and depth < _MAX_DEPTH:
             found = _named_question(value, depth + 1)
             if found is not None:
                 return found
@@ -352,7 +352,7 @@ def _named_question(data: Mapping[str, object], depth: int) -> str | None:
 
 def _values(data: Mapping[str, object]) -> Iterator[object]:
     for value in data.values():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from value.values()
         else:
             yield value
@@ -362,7 +362,7 @@ def _are_questions(values: list[object]) -> bool:
     if all(isinstance(value, str) for value in values):
         return True
     return all(
-        isinstance(value, Mapping)
+        isinstance(value, dict)
         and "role" not in value
         and question_in(value) is not None
         and message_in(value) is None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from otel_raglog.mapping.chunks import ids_of_several, is_part, union
+from otel_raglog.mapping.chunks import Key, ids_of_several, is_part, keys_of, union
 from otel_raglog.mapping.collapse import Call, View
-from otel_raglog.mapping.context import folded, has_any, probes_of
+from otel_raglog.mapping.context import has_any, probes_of
 from otel_raglog.mapping.retrieving import Search
+from otel_raglog.mapping.texts import folded
 from otel_raglog.model import (
     NOT_CAPTURED,
     Chunk,
@@ -82,6 +83,32 @@ class _Nests:
         return facts.input_documents if facts is not None else NOT_CAPTURED
 
 
+class _Later:
+    """Tells whether what was found before a time is found once more after it."""
+
+    def __init__(self, retrievals: Sequence[RetrieveStep]) -> None:
+        self._retrievals = retrievals
+        self._unsure = ids_of_several(step.chunks.value or () for step in retrievals)
+        self._again: dict[int, tuple[Chunk, ...]] = {}
+        self._last: dict[Key, int] = {}
+        for step in retrievals:
+            start = step.origin.start_unix_nano
+            for chunk in step.chunks.value or ():
+                for key in keys_of(chunk):
+                    self._last[key] = max(start, self._last.get(key, start))
+
+    def finds(self, chunk: Chunk, time: int) -> bool:
+        if all(self._last.get(key, -1) < time for key in keys_of(chunk)):
+            return False
+        return is_part((chunk,), self._found_from(time), self._unsure)
+
+    def _found_from(self, time: int) -> tuple[Chunk, ...]:
+        if time not in self._again:
+            steps = [step for step in self._retrievals if step.origin.start_unix_nano >= time]
+            self._again[time] = union(step.chunks.value or () for step in steps)
+        return self._again[time]
+
+
 def _takes_up(candidates: Chunks, chunks: Chunks, unsure: Collection[str]) -> bool:
     return candidates.value is not None and is_part(chunks.value or (), candidates.value, unsure)
 
@@ -118,20 +145,16 @@ def _without_rejected(
     if not verdicts or not family:
         return list(lists)
     prompts = [folded(call.prompt) for call in family]
-    unsure = ids_of_several(step.chunks.value or () for step in retrievals)
-    last_search = max((step.origin.start_unix_nano for step in retrievals), default=0)
+    later = _Later(retrievals)
+    last_search = max((step.origin.start_unix_nano for step in retrievals), default=-1)
 
     def rejected(origin: StepOrigin, chunks: Chunks) -> bool:
         end = origin.end_unix_nano
-        after = [
-            step.chunks.value or () for step in retrievals if step.origin.start_unix_nano >= end
-        ]
-        again = union(after)
-        own = probes_of(
-            [chunk for chunk in chunks.value or () if not is_part((chunk,), again, unsure)]
-        )
+        if end > last_search:
+            return False
+        own = probes_of([c for c in chunks.value or () if not later.finds(c, end)])
         return (
-            bool(own and after)
+            bool(own)
             and not any(has_any(prompt, own) for prompt in prompts)
             and any(
                 end <= call.start and call.end <= last_search and has_any(prompt, own)

@@ -139,8 +139,9 @@ def _answers(tree: Tree, index: int) -> bool:
 def _may_answer(node: Node) -> bool:
     if node.role is Role.LLM:
         return True
-    named = bool(GENERATOR_NAME.search(node.span.name))
-    return node.facts is not None and node.role in _OUTER and not node.children and named
+    if node.facts is None or node.role not in _OUTER or node.children:
+        return False
+    return GENERATOR_NAME.search(node.span.name) is not None
 
 
 def _topmost(tree: Tree) -> int:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
+from functools import lru_cache
+
+from rapidfuzz.distance import LCSseq
 
 from otel_raglog.conventions.json_text import parse_json, strings_in
 
@@ -14,8 +17,11 @@ CLOSE = 0.9
 MAX_COMPARED_CHARS = 2_000
 """Longer texts are compared for equality and containment alone: ``difflib`` is quadratic."""
 
-_SPACE = re.compile(r"\s+")
+_REMEMBERED_TEXTS = 256
+_MAX_REMEMBERED_CHARS = 16_384
+
 _EDGES = " \t\r\n\"'`\u201c\u201d\u201e\u2019.,;:!?*-"
+_TELLING = re.compile(f"[^\\s{re.escape(_EDGES)}]")
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\(?\d{1,2}[.):]|q\d{1,2}[.):])\s*", re.IGNORECASE)
 _LABEL = re.compile(
     r"^\s*(?:\w+[ -])?(?:standalone |search |rewritten |rephrased |new )?"
@@ -27,13 +33,27 @@ _SECTION = re.compile(r"\[\[ ## (\w+) ## \]\]\s*(.*?)(?=\[\[ ## |\Z)", re.DOTALL
 
 
 def squeezed(text: str) -> str:
-    """Return a text with each run of white space as one blank."""
-    return _SPACE.sub(" ", text).strip()
+    """Return a text with each run of white space as one blank, without any at its ends."""
+    if len(text) <= _MAX_REMEMBERED_CHARS:
+        return _squeezed_once(text)
+    return _squeezed_anew(text)
+
+
+def folded(text: str) -> str:
+    """Return a text without case, with single blanks, for a search in it."""
+    if len(text) <= _MAX_REMEMBERED_CHARS:
+        return _folded_once(text)
+    return _folded_anew(text)
 
 
 def normal(text: str) -> str:
     """Return a text without case, white space and edge punctuation, for comparison."""
-    return _SPACE.sub(" ", text).strip(_EDGES).casefold()
+    return folded(text).strip(_EDGES)
+
+
+def beginning(text: str, length: int) -> str:
+    """Return the first characters of a :func:`normal` text, without folding the rest."""
+    return squeezed(text).strip(_EDGES)[:length].casefold()[:length]
 
 
 def same_text(first: str, second: str) -> bool:
@@ -46,14 +66,18 @@ def same_text(first: str, second: str) -> bool:
     shorter, longer = sorted((len(one), len(two)))
     if 2 * shorter < CLOSE * (shorter + longer):
         return False
-    matcher = SequenceMatcher(None, one, two, autojunk=False)
-    return matcher.quick_ratio() >= CLOSE and matcher.ratio() >= CLOSE
+    # What difflib matches is a common subsequence: the longest one bounds its ratio.
+    if 2.0 * LCSseq.similarity(one, two) / (shorter + longer) < CLOSE:
+        return False
+    return SequenceMatcher(None, one, two, autojunk=False).ratio() >= CLOSE
 
 
 def holds(outer: str, inner: str) -> bool:
     """Tell whether ``outer`` contains ``inner``, but for case and white space."""
+    if inner in outer:
+        return _TELLING.search(inner) is not None
     needle = normal(inner)
-    return bool(needle) and needle in _SPACE.sub(" ", outer).casefold()
+    return bool(needle) and needle in folded(outer)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -86,6 +110,19 @@ def data_in(text: str, data: object | None) -> tuple[object, ...]:
 def is_close_to_any(text: str, others: Iterable[str]) -> bool:
     """Tell whether a text says the same as one of ``others``."""
     return any(same_text(text, other) for other in others)
+
+
+def _squeezed_anew(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _folded_anew(text: str) -> str:
+    return squeezed(text).casefold()
+
+
+# A chunk or a prompt is compared a dozen times within a trace, and chunks recur between traces.
+_squeezed_once = lru_cache(maxsize=_REMEMBERED_TEXTS)(_squeezed_anew)
+_folded_once = lru_cache(maxsize=_REMEMBERED_TEXTS)(_folded_anew)
 
 
 def _pieces(text: str, data: object | None) -> Iterator[str]:

@@ -1,8 +1,10 @@
-"""OTLP over gRPC: requests to the inbox, and an honest answer to each."""
+"""OTLP over gRPC: requests of three signals to the inbox, and an honest answer to each."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import grpc
@@ -11,23 +13,46 @@ from google.rpc.code_pb2 import Code
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from otel_raglog.errors import BadInput, ConfigError, TooLarge, Unavailable
-from otel_raglog.receive.decode import split_protobuf
-from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake, describe_rejections
+from otel_raglog.model import Signal
+from otel_raglog.receive.answers import answer_export, explain_unserved
+from otel_raglog.receive.headers import AllowList
+from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake
+from otel_raglog.receive.patience import Patience
 
-SERVICE = "opentelemetry.proto.collector.trace.v1.TraceService"
+SERVICES = {
+    Signal.TRACES: "opentelemetry.proto.collector.trace.v1.TraceService",
+    Signal.METRICS: "opentelemetry.proto.collector.metrics.v1.MetricsService",
+    Signal.LOGS: "opentelemetry.proto.collector.logs.v1.LogsService",
+}
+"""The gRPC service of each signal."""
+
 _NANOS = 1_000_000_000
+_OPTIONS = (
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_concurrent_streams", 64),
+    ("grpc.max_metadata_size", 16 * 1024),
+    ("grpc.absolute_max_metadata_size", 64 * 1024),
+    ("grpc.max_connection_idle_ms", 10 * 60 * 1000),
+    # A peer that is gone is noticed; one that pings all the time is sent away.
+    ("grpc.keepalive_time_ms", 60 * 1000),
+    ("grpc.keepalive_timeout_ms", 20 * 1000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10 * 1000),
+    ("grpc.http2.max_ping_strikes", 2),
+)
 
 
 class GrpcDoor:
-    """The gRPC ``TraceService``, on threads of its own.
+    """The gRPC services of ``signals``, on threads of their own.
 
-    Messages arrive as bytes: grpc inflates them, bounded by the request limit, and
-    :func:`split_protobuf` reads them. Answers: spans with invalid ids are a partial success,
-    unreadable requests ``INVALID_ARGUMENT``, too large ones ``RESOURCE_EXHAUSTED`` without
-    RetryInfo (do not retry), a full inbox ``UNAVAILABLE`` with RetryInfo (retry).
+    Messages arrive as bytes: grpc inflates them, bounded by the request limit. Answers: spans
+    with invalid ids are a partial success, unreadable requests ``INVALID_ARGUMENT``, too large
+    ones ``RESOURCE_EXHAUSTED`` without RetryInfo (do not retry), no room ``UNAVAILABLE`` with
+    RetryInfo (retry), signals that no destination takes ``UNIMPLEMENTED``. Calls whose message
+    does not come within ``request_timeout_seconds`` are cancelled, and sooner when such calls
+    keep all threads waiting.
 
     ``option`` names the configuration option of the address, for the error of :meth:`start`.
     """
@@ -38,24 +63,27 @@ class GrpcDoor:
         host: str,
         port: int,
         *,
-        option: str = "receive.grpc_port",
-        threads: int = 8,
+        option: str = "receive.grpc.port",
+        signals: Collection[Signal] = tuple(Signal),
+        headers: AllowList | None = None,
+        request_timeout_seconds: float = 30.0,
+        threads: int = 16,
     ) -> None:
         self._intake = intake
+        self._allowed = headers or AllowList()
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._option = option
         self._port = port
+        self._patience = Patience(request_timeout_seconds, threads)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="grpc-door")
-        self._server = grpc.server(
-            self._pool,
-            options=[
-                ("grpc.so_reuseport", 0),
-                ("grpc.max_receive_message_length", intake.limits.max_request_bytes),
-            ],
-        )
-        export = grpc.unary_unary_rpc_method_handler(self._export)
-        handler = grpc.method_handlers_generic_handler(SERVICE, {"Export": export})
-        self._server.add_generic_rpc_handlers((handler,))
+        limit = ("grpc.max_receive_message_length", intake.limits.max_request_bytes)
+        self._server = grpc.server(self._pool, options=[*_OPTIONS, limit])
+        for signal, service in SERVICES.items():
+            answer = self._export if signal in signals else _refuse_unserved
+            # The message of a streaming call is waited for in our code, not in grpc's: with an end.
+            export = grpc.stream_unary_rpc_method_handler(partial(answer, signal))
+            handler = grpc.method_handlers_generic_handler(service, {"Export": export})
+            self._server.add_generic_rpc_handlers((handler,))
 
     @property
     def port(self) -> int:
@@ -75,15 +103,22 @@ class GrpcDoor:
                 f"{self._option}: cannot listen on {self._address}; is it in use?"
             ) from error
         self._server.start()
+        self._patience.start()
 
     def stop(self, grace_seconds: float) -> None:
         """Accept nothing more and wait up to ``grace_seconds`` for requests under way."""
         self._server.stop(grace_seconds).wait()
+        self._patience.stop()
         self._pool.shutdown(wait=False)
 
-    def _export(self, body: bytes, context: grpc.ServicerContext) -> bytes:
+    def _export(
+        self, signal: Signal, messages: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        with self._patience.waiting(context.cancel):
+            body = next(messages, b"")
+        headers = self._allowed.pick(context.invocation_metadata())
         try:
-            batch = self._intake.take(body, split_protobuf)
+            receipt = self._intake.take(signal, body, headers)
         # abort raises, so nothing below runs after it
         except TooLarge as error:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
@@ -91,11 +126,12 @@ class GrpcDoor:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         except Unavailable as error:
             context.abort_with_status(_try_again(error))
-        response = ExportTraceServiceResponse()
-        if batch.rejected_count:
-            response.partial_success.rejected_spans = batch.rejected_count
-            response.partial_success.error_message = describe_rejections(batch)
-        return response.SerializeToString()
+        return answer_export(signal, receipt).SerializeToString()
+
+
+def _refuse_unserved(signal: Signal, _: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+    context.abort(grpc.StatusCode.UNIMPLEMENTED, explain_unserved(signal))
+    raise AssertionError("abort raises")
 
 
 def _try_again(error: Unavailable) -> Any:

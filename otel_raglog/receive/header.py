@@ -1,22 +1,57 @@
-"""A parsed span to its wire span: valid ids, and what holding and trust need to know."""
+"""A parsed span to its header: why it is refused, or what holding and trust need to know."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from google.protobuf.unknown_fields import UnknownFieldSet
+import re
+from typing import NamedTuple
 
 from otel_raglog.errors import BadInput
-from otel_raglog.model import Origin, WireSpan
 from otel_raglog.receive import thin_pb2 as thin
-from otel_raglog.receive.markers import EVALUATION_EVENT, OWN_PREFIX, RUN_FINISHED_KEY, Markers
+from otel_raglog.receive.markers import RUN_FINISHED_KEY
+from otel_raglog.receive.parsing import has_other_types
+from otel_raglog.receive.traits import Traits
+from otel_raglog.receive.wire import LENGTH_DELIMITED, VARINT, fields
 
-_TRACE_ID_BYTES = 16
-_SPAN_ID_BYTES = 8
-_NO_SPAN_ID = bytes(_SPAN_ID_BYTES)
-_HAS_IS_REMOTE, _IS_REMOTE = 0x100, 0x200
-_PARENT_IS_REMOTE = _HAS_IS_REMOTE | _IS_REMOTE
-_LAST_KNOWN_FIELD = 16
+TRACE_ID_BYTES = 16
+SPAN_ID_BYTES = 8
+NO_TRACE_ID = bytes(TRACE_ID_BYTES)
+NO_SPAN_ID = bytes(SPAN_ID_BYTES)
+PARENT_IS_REMOTE = 0x300
+"""The flags "known whether the parent is remote" and "it is"."""
+
+_METRIC_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_.:/ -]*")
+_DATA_POINTS = 1
+
+
+class Header(NamedTuple):
+    """What is read of a span at the door; see :class:`~otel_raglog.model.WireSpan`."""
+
+    trace_id: bytes
+    span_id: bytes
+    parent_id: bytes
+    remote_parent: bool
+    held: bool
+    finishes_run: bool
+    spoofed: bool
+
+
+def read_header(span: thin.Span, traits: Traits, names: tuple[bytes, ...]) -> Header:
+    """Return the header of a span that :func:`refusal` accepts.
+
+    A parent id of eight zero bytes is an empty one. Spans whose names begin with one of ``names``
+    are held, too.
+    """
+    parent_id = span.parent_span_id if span.parent_span_id != NO_SPAN_ID else b""
+    remote = span.flags & PARENT_IS_REMOTE == PARENT_IS_REMOTE
+    return Header(
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_id=parent_id,
+        remote_parent=remote,
+        held=traits.marked or remote or not parent_id or span.name.startswith(names),
+        finishes_run=traits.may_finish and _finishes_run(span),
+        spoofed=traits.spoofed,
+    )
 
 
 def refusal(span: thin.Span) -> str | None:
@@ -25,103 +60,70 @@ def refusal(span: thin.Span) -> str | None:
     Links with ids of a wrong length are refused too: a backend answers them by refusing the
     whole request, which holds the spans of others.
     """
-    if not _is_id(span.trace_id, _TRACE_ID_BYTES):
+    if len(span.trace_id) != TRACE_ID_BYTES or span.trace_id == NO_TRACE_ID:
         return "invalid_trace_id"
-    if not _is_id(span.span_id, _SPAN_ID_BYTES):
+    if len(span.span_id) != SPAN_ID_BYTES or span.span_id == NO_SPAN_ID:
         return "invalid_span_id"
-    if len(span.parent_span_id) not in {0, _SPAN_ID_BYTES}:
+    if len(span.parent_span_id) not in {0, SPAN_ID_BYTES}:
         return "invalid_parent_span_id"
     for link in span.links:
-        if len(link.trace_id) not in {0, _TRACE_ID_BYTES}:
+        if len(link.trace_id) not in {0, TRACE_ID_BYTES}:
             return "invalid_link"
-        if len(link.span_id) not in {0, _SPAN_ID_BYTES}:
+        if len(link.span_id) not in {0, SPAN_ID_BYTES}:
             return "invalid_link"
     return None
 
 
-def _is_id(value: bytes, length: int) -> bool:
-    return len(value) == length and any(value)
-
-
 def check_is_span(span: thin.Span) -> None:
-    """Raise BadInput when a message is not a span at all, such as a log record or a metric.
+    """Raise BadInput when a message is no span but a log record, a metric or a profile.
 
-    Their fields have other types under a span's field numbers, which protobuf keeps as unknown.
+    One with a start time is a span: the others have no 64-bit number under its field number.
+    Most of their fields have other types than a span's of the same number.
     """
-    unknown = UnknownFieldSet(span)
-    numbers = (unknown[index].field_number for index in range(len(unknown)))
-    if any(number <= _LAST_KNOWN_FIELD for number in numbers):
+    if span.start_time_unix_nano:
+        return
+    if has_other_types(span) or _is_metric(span):
         raise BadInput("this is not a span; are these logs or metrics?")
 
 
-def read_header(
-    span: thin.Span, raw: bytes, origin: Origin, markers: Markers, max_nesting_depth: int
-) -> WireSpan:
-    """Return the wire span of a span that :func:`refusal` accepts; ``raw`` are its bytes.
+def _is_metric(span: thin.Span) -> bool:
+    """Tell a metric all of whose fields have a span's types; its name may be as long as an id.
 
-    A parent id of eight zero bytes is an empty one.
-
-    Raises:
-        BadInput: a value is nested more than ``max_nesting_depth`` deep.
+    A gauge has its data where a span has its name, a histogram where it has an attribute, a
+    summary where it has an event. No real span has neither time nor kind, an id that reads as a
+    metric's name, and a name of data points.
     """
-    parent_id = span.parent_span_id if span.parent_span_id != _NO_SPAN_ID else b""
-    remote_parent = span.flags & _PARENT_IS_REMOTE == _PARENT_IS_REMOTE
-    marked = not parent_id or remote_parent or span.name.startswith(markers.names)
-    finishes = spoofed = False
-    for attribute in span.attributes:
-        key = attribute.key
-        if key.startswith(OWN_PREFIX):
-            spoofed = True
-            finishes = finishes or (key == RUN_FINISHED_KEY and not _is_false(attribute.value))
-        elif not marked and key.startswith(markers.key_prefixes):
-            marked = True
-    for key in _event_keys(span):
-        spoofed = spoofed or key == EVALUATION_EVENT or key.startswith(OWN_PREFIX)
-        marked = marked or key.startswith(markers.key_prefixes)
-    check_depth(span.attributes, max_nesting_depth)
-    for event in span.events:
-        check_depth(event.attributes, max_nesting_depth)
-    for link in span.links:
-        check_depth(link.attributes, max_nesting_depth)
-    return WireSpan(
-        trace_id=span.trace_id,
-        span_id=span.span_id,
-        parent_id=parent_id,
-        remote_parent=remote_parent,
-        held=marked,
-        finishes_run=finishes,
-        spoofed=spoofed,
-        origin=origin,
-        raw=raw,
+    if span.end_time_unix_nano or span.kind or not _METRIC_NAME.fullmatch(span.trace_id):
+        return False
+    attributes, events = span.attributes, span.events
+    return (
+        (bool(span.name) and _holds_data_points(span.name))
+        or (len(attributes) == 1 and _holds_data_points(attributes[0].SerializeToString()))
+        or (len(events) == 1 and has_other_types(events[0]))
     )
 
 
-def _event_keys(span: thin.Span) -> Iterator[bytes]:
-    """Yield the names of a span's events and the keys of their attributes."""
-    for event in span.events:
-        yield event.name
-        for attribute in event.attributes:
-            yield attribute.key
+def _holds_data_points(data: bytes) -> bool:
+    """Tell whether ``data`` is a gauge or a histogram: messages, and how they are aggregated."""
+    others: list[int] = []
+    points = 0
+    try:
+        for number, wire_type, _, payload, end in fields(data, 0, len(data)):
+            if number == _DATA_POINTS and wire_type == LENGTH_DELIMITED:
+                points += sum(1 for _ in fields(data, payload, end))
+            else:
+                others.append(wire_type)
+    except BadInput:
+        return False
+    return points > 0 and set(others) <= {VARINT}
+
+
+def _finishes_run(span: thin.Span) -> bool:
+    return any(
+        attribute.key == RUN_FINISHED_KEY and not _is_false(attribute.value)
+        for attribute in span.attributes
+    )
 
 
 def _is_false(value: thin.AnyValue) -> bool:
     return value.WhichOneof("value") == "bool_value" and not value.bool_value
-
-
-def check_depth(attributes: Iterable[thin.KeyValue], levels: int) -> None:
-    """Raise BadInput when a value has more than ``levels`` arrays and maps inside each other."""
-    for attribute in attributes:
-        _check_value_depth(attribute.value, levels)
-
-
-def _check_value_depth(value: thin.AnyValue, levels: int) -> None:
-    kind = value.WhichOneof("value")
-    if kind not in {"array_value", "kvlist_value"}:
-        return
-    if levels == 0:
-        raise BadInput("an attribute's value is nested too deep")
-    if kind == "kvlist_value":
-        check_depth(value.kvlist_value.values, levels - 1)
-        return
-    for item in value.array_value.values:
-        _check_value_depth(item, levels - 1)

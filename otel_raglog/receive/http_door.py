@@ -1,16 +1,17 @@
-"""OTLP over HTTP: ``POST /v1/traces`` to the inbox, and an honest answer to each."""
+"""OTLP over HTTP: ``POST /v1/traces``, ``/v1/metrics``, ``/v1/logs`` to the inbox."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import partial
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from google.rpc.code_pb2 import Code
 from google.rpc.status_pb2 import Status
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -19,17 +20,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from otel_raglog.errors import BadInput, TooLarge, Unavailable
-from otel_raglog.model import Batch
-from otel_raglog.receive.decode import split_protobuf
+from otel_raglog.model import Headers, Signal
+from otel_raglog.receive.answers import answer_export, explain_unserved
+from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.inflate import inflate
-from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake, Split, describe_rejections
-from otel_raglog.receive.otlp_json import split_json
+from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake, ToProtobuf
+from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.otlp_json import to_protobuf
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
-_SPLITS: dict[str, Split] = {PROTOBUF: split_protobuf, JSON: split_json}
 _PARALLEL_REQUESTS = 4
 """Requests decoded at once: decoding holds the interpreter, and each may hold megabytes."""
+_LARGEST_BODIES_AT_ONCE = 2
+"""Bodies in memory, in largest requests: smaller ones are many more."""
+
+_CLOSE = {"connection": "close"}
+_CODES = {404: Code.NOT_FOUND, 405: Code.UNIMPLEMENTED, 408: Code.DEADLINE_EXCEEDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,81 +48,145 @@ class _Answer:
     headers: dict[str, str]
 
 
-def build_http_app(intake: Intake) -> Starlette:
-    """Return the application that serves ``POST /v1/traces`` in protobuf and JSON.
+def build_http_app(
+    intake: Intake,
+    *,
+    signals: Collection[Signal] = tuple(Signal),
+    headers: AllowList | None = None,
+    request_timeout_seconds: float = 30.0,
+    max_body_bytes: int | None = None,
+) -> Starlette:
+    """Return the application that serves the paths of ``signals`` in protobuf and JSON.
 
     Answers have the request's type; those of errors are a ``google.rpc.Status``. Spans with
-    invalid ids are a partial success; 400 is for unreadable bodies and unknown encodings, 413
-    for what is beyond the limits (the rest is not read and the connection is closed), 415 for
-    other types, 503 with ``Retry-After`` for a full inbox. Decoding runs on worker threads.
+    invalid ids are a partial success; 400 is for unreadable bodies and unknown encodings, 404 for
+    signals that no destination takes, 408 for bodies that take longer than
+    ``request_timeout_seconds``, 413 for what is beyond the limits, 415 for other types, 503 with
+    ``Retry-After`` when there is no room: in the inbox, or while the bodies in memory are more
+    than ``max_body_bytes`` (by default, twice the largest request). Where the body was not read
+    to its end, the connection is closed. Decoding runs on worker threads.
     """
-    door = _HttpDoor(intake)
-    app = Starlette(
-        routes=[Route("/v1/traces", door.export, methods=["POST"])],
-        exception_handlers={HTTPException: _answer_http_exception},
+    door = _HttpDoor(
+        intake,
+        headers or AllowList(),
+        request_timeout_seconds,
+        max_body_bytes or _LARGEST_BODIES_AT_ONCE * intake.limits.max_request_bytes,
     )
+    routes = [
+        Route(
+            f"/v1/{signal}",
+            partial(door.export, signal)
+            if signal in signals
+            else partial(_answer_unserved, signal),
+            methods=["POST"],
+        )
+        for signal in Signal
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _answer_http_exception})
     app.router.redirect_slashes = False
     return app
 
 
+class _Body:
+    """The body of a request while it is read and waits to be decoded."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.size = 0
+
+    def take(self) -> bytes:
+        """Return the whole body and keep nothing but its size."""
+        data, self.data = bytes(self.data), bytearray()
+        return data
+
+
 class _HttpDoor:
-    def __init__(self, intake: Intake) -> None:
+    def __init__(
+        self, intake: Intake, allowed: AllowList, timeout_seconds: float, max_body_bytes: int
+    ) -> None:
         self._intake = intake
+        self._allowed = allowed
+        self._timeout_seconds = timeout_seconds
+        self._max_body_bytes = max_body_bytes
+        self._body_bytes = 0
         self._free = asyncio.Semaphore(_PARALLEL_REQUESTS)
 
-    async def export(self, request: Request) -> Response:
+    async def export(self, signal: Signal, request: Request) -> Response:
         """Answer an export request."""
         media_type = _media_type(request)
-        if media_type not in _SPLITS:
+        if media_type not in {PROTOBUF, JSON}:
             raise HTTPException(415, f"content type must be {PROTOBUF} or {JSON}")
+        body = _Body()
         try:
-            body = await _read(request, self._intake.limits.max_request_bytes)
+            answer = await self._answer(signal, request, body, as_json=media_type == JSON)
         except ClientDisconnect:
             return Response(status_code=400)
-        except TooLarge as error:
-            self._intake.refuse(error)
-            return _response(_answer_error(error), media_type)
-        encoding = request.headers.get("content-encoding", "").strip().lower() or "identity"
-        async with self._free:
-            answer = await run_in_threadpool(self._take, body, encoding, _SPLITS[media_type])
+        finally:
+            self._body_bytes -= body.size
         return _response(answer, media_type)
 
-    def _take(self, body: bytes, encoding: str, split: Split) -> _Answer:
+    async def _answer(
+        self, signal: Signal, request: Request, body: _Body, *, as_json: bool
+    ) -> _Answer:
         try:
-            plain = inflate(body, encoding, self._intake.limits.max_request_bytes)
-        except BadInput as error:
-            self._intake.refuse(error)
-            return _answer_error(error)
+            async with asyncio.timeout(self._timeout_seconds):
+                await self._read(signal, request, body)
+        except TimeoutError:
+            self._intake.turn_away(signal, "timeout")
+            text = f"the request took longer than {self._timeout_seconds:g} seconds"
+            raise HTTPException(408, text) from None
+        except (TooLarge, Unavailable) as error:
+            if isinstance(error, TooLarge):
+                self._intake.refuse(signal, error)
+            answer = _answer_error(error)
+            return replace(answer, headers={**answer.headers, **_CLOSE})
+        encoding = request.headers.get("content-encoding", "").strip().lower() or "identity"
+        decode = partial(_decode, signal, encoding, as_json)
+        headers = self._allowed.pick(request.headers.items())
+        async with self._free:
+            return await run_in_threadpool(self._take, signal, body.take(), headers, decode)
+
+    async def _read(self, signal: Signal, request: Request, body: _Body) -> None:
+        """Read the body as it was sent, and no more of it than can be taken."""
+        most = self._intake.limits.max_request_bytes
+        declared = request.headers.get("content-length", "")
+        expected = int(declared) if declared.isdecimal() else 0
+        if expected > most:
+            raise TooLarge(f"body of more than {most} bytes")
+        self._intake.admit(signal, expected)
+        self._check_room(signal, self._body_bytes, expected)
+        async for chunk in request.stream():
+            body.data += chunk
+            body.size += len(chunk)
+            self._body_bytes += len(chunk)
+            if body.size > most:
+                raise TooLarge(f"body of more than {most} bytes")
+            self._check_room(signal, self._body_bytes - body.size, body.size)
+
+    def _check_room(self, signal: Signal, others: int, size: int) -> None:
+        """Refuse a body of ``size`` beside those of others; one alone is always taken."""
+        if others and others + size > self._max_body_bytes:
+            self._intake.turn_away(signal, "unavailable")
+            raise Unavailable("too many requests at once", DEFAULT_RETRY_SECONDS)
+
+    def _take(
+        self, signal: Signal, body: bytes, headers: Headers, to_protobuf: ToProtobuf
+    ) -> _Answer:
         try:
-            return _answer_batch(self._intake.take(plain, split))
+            receipt = self._intake.take(signal, body, headers, to_protobuf)
         except (BadInput, Unavailable) as error:
             return _answer_error(error)
+        return _Answer(200, answer_export(signal, receipt), {})
 
 
-async def _read(request: Request, max_bytes: int) -> bytes:
-    """Return the body as it was sent; stop reading beyond ``max_bytes``."""
-    body = bytearray()
-    too_large = TooLarge(f"body of more than {max_bytes} bytes")
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > max_bytes:
-        raise too_large
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > max_bytes:
-            raise too_large
-    return bytes(body)
+def _decode(signal: Signal, encoding: str, as_json: bool, body: bytes, limits: Limits) -> bytes:  # noqa: FBT001  bound by partial
+    """Return the protobuf of a body as it was sent."""
+    plain = inflate(body, encoding, limits.max_request_bytes)
+    return to_protobuf(signal, plain, limits) if as_json else plain
 
 
 def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _answer_batch(batch: Batch) -> _Answer:
-    response = ExportTraceServiceResponse()
-    if batch.rejected_count:
-        response.partial_success.rejected_spans = batch.rejected_count
-        response.partial_success.error_message = describe_rejections(batch)
-    return _Answer(200, response, {})
 
 
 def _answer_error(error: BadInput | Unavailable) -> _Answer:
@@ -126,20 +197,22 @@ def _answer_error(error: BadInput | Unavailable) -> _Answer:
         return _Answer(503, status, {"retry-after": str(wait)})
     if isinstance(error, TooLarge):
         status = Status(code=Code.RESOURCE_EXHAUSTED, message=str(error))
-        return _Answer(413, status, {"connection": "close"})
+        return _Answer(413, status, _CLOSE)
     return _Answer(400, Status(code=Code.INVALID_ARGUMENT, message=str(error)), {})
 
 
+async def _answer_unserved(signal: Signal, _: Request) -> Response:
+    raise HTTPException(404, explain_unserved(signal))
+
+
 async def _answer_http_exception(request: Request, error: Exception) -> Response:
-    """Answer what never reaches the door: unknown paths, methods and types."""
+    """Answer what is not read: unknown paths, methods and types, and what takes too long."""
     if not isinstance(error, HTTPException):
         raise error
-    codes = {404: Code.NOT_FOUND, 405: Code.UNIMPLEMENTED}
-    status = Status(
-        code=codes.get(error.status_code, Code.INVALID_ARGUMENT), message=str(error.detail)
-    )
+    code = _CODES.get(error.status_code, Code.INVALID_ARGUMENT)
+    status = Status(code=code, message=str(error.detail))
     # What follows an unread body on the connection would be taken for the next request.
-    headers = {**(error.headers or {}), "connection": "close"}
+    headers = {**(error.headers or {}), **_CLOSE}
     return _response(_Answer(error.status_code, status, headers), _media_type(request))
 
 

@@ -1,38 +1,55 @@
-"""Accepted batches to the assembler, one after the other, bounded in spans and bytes."""
+"""Requests that were read to whoever accepts them, and their held spans to the assembler."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
+from dataclasses import dataclass
 from typing import Protocol
 
-from otel_raglog.errors import Unavailable
-from otel_raglog.model import Batch
+from otel_raglog.model import Headers, Signal, WireSpan
+from otel_raglog.receive.sifting import Sifted
 
 _SPAN_OVERHEAD_BYTES = 500
 """What a span costs in memory beside its bytes: objects, header fields, queue entry."""
 
 
-class Inbox(Protocol):
-    """Where the doors put what they accept. A span is accepted once ``put`` returns."""
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request that was read: its protobuf body, and how many items of it are accepted.
 
-    def put(self, batch: Batch) -> None:
-        """Take a batch, or raise ``Unavailable(retry_after_seconds)`` and take nothing of it."""
+    ``sifted`` tells what becomes of its spans; ``None`` for logs and metrics, which pass whole.
+    """
+
+    signal: Signal
+    body: bytes
+    headers: Headers
+    items: int
+    sifted: Sifted | None = None
+
+
+class Inbox(Protocol):
+    """Where the doors put what they accept."""
+
+    def accept(self, arrival: Arrival) -> None:
+        """Take a request; it is accepted once this returns.
+
+        Raises:
+            TooLarge: it can never be taken.
+            Unavailable: not now; nothing of it was kept.
+        """
         ...
 
 
-class MemoryInbox:
-    """An inbox in memory, safe for use by several threads, first in first out.
+class HeldQueue:
+    """Spans that wait, on their way from the doors to the assembler. Safe for several threads.
 
-    It is full when it holds ``max_spans`` spans or ``max_bytes`` bytes. An empty inbox takes
-    any batch, so that a large request is not refused for ever.
+    It has no limit, since what is journalled cannot be refused any more: the doors refuse before,
+    while ``bytes`` and what comes behind take too much memory.
     """
 
-    def __init__(self, max_spans: int, max_bytes: int, retry_after_seconds: float = 1.0) -> None:
-        self._max_spans = max_spans
-        self._max_bytes = max_bytes
-        self._retry_after_seconds = retry_after_seconds
-        self._batches: deque[tuple[Batch, int]] = deque()
+    def __init__(self) -> None:
+        self._batches: deque[tuple[tuple[WireSpan, ...], int]] = deque()
         self._spans = 0
         self._bytes = 0
         self._closed = False
@@ -40,55 +57,46 @@ class MemoryInbox:
 
     @property
     def spans(self) -> int:
-        """Spans that wait."""
+        """Spans in the queue."""
         return self._spans
 
     @property
     def bytes(self) -> int:
-        """Bytes of memory that the waiting spans take, roughly."""
+        """Bytes of memory that these spans take, roughly."""
         return self._bytes
 
-    def put(self, batch: Batch) -> None:
-        """Append a batch.
-
-        Raises:
-            Unavailable: the inbox is full or closed.
-        """
-        size = _size_bytes(batch)
+    def put(self, spans: tuple[WireSpan, ...]) -> None:
+        """Append the held spans of one request, also after :meth:`close`."""
+        size = _size_bytes(spans)
         with self._changed:
-            if self._closed:
-                raise Unavailable("shutting down", self._retry_after_seconds)
-            full = (
-                self._spans + len(batch.spans) > self._max_spans
-                or self._bytes + size > self._max_bytes
-            )
-            if full and self._batches:
-                raise Unavailable("the inbox is full", self._retry_after_seconds)
-            self._batches.append((batch, size))
-            self._spans += len(batch.spans)
+            self._batches.append((spans, size))
+            self._spans += len(spans)
             self._bytes += size
             self._changed.notify()
 
-    def get(self, timeout_seconds: float) -> Batch | None:
-        """Return the oldest batch; ``None`` when none came in time or the inbox is closed."""
+    def get(self, timeout_seconds: float) -> tuple[WireSpan, ...] | None:
+        """Return the spans put first; ``None`` when none came in time or the queue is closed.
+
+        What is in a closed queue can still be got.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._batches or self._closed, timeout_seconds)
             if not self._batches:
                 return None
-            batch, size = self._batches.popleft()
-            self._spans -= len(batch.spans)
+            spans, size = self._batches.popleft()
+            self._spans -= len(spans)
             self._bytes -= size
-            return batch
+            return spans
 
     def close(self) -> None:
-        """Take nothing more; what waits can still be got."""
+        """Let nobody wait any longer."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
 
-def _size_bytes(batch: Batch) -> int:
-    origins = {span.origin for span in batch.spans}
-    return sum(len(span.raw) + _SPAN_OVERHEAD_BYTES for span in batch.spans) + sum(
+def _size_bytes(spans: tuple[WireSpan, ...]) -> int:
+    origins = {id(span.origin): span.origin for span in spans}.values()
+    return sum(len(span.raw) + _SPAN_OVERHEAD_BYTES for span in spans) + sum(
         len(origin.resource) + len(origin.scope) for origin in origins
     )

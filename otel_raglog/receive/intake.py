@@ -1,79 +1,133 @@
-"""A request's body to spans in the inbox: what both doors do, counted."""
+"""A request's body to an arrival in the inbox: what both doors do, counted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from otel_raglog.errors import BadInput, TooLarge, Unavailable
-from otel_raglog.model import Batch
-from otel_raglog.receive.inbox import Inbox
+from otel_raglog.model import Headers, Signal
+from otel_raglog.receive.counting import count_logs, count_metrics
+from otel_raglog.receive.headers import has_passed
+from otel_raglog.receive.inbox import Arrival, Inbox
 from otel_raglog.receive.limits import Limits
-from otel_raglog.receive.markers import Markers
+from otel_raglog.receive.sifting import Sifter
 
-Split: TypeAlias = Callable[[bytes, Limits, Markers], Batch]
-"""``split_protobuf`` or ``split_json``."""
+ToProtobuf: TypeAlias = Callable[[bytes, Limits], bytes]
+"""Turns a body as it was sent into a protobuf one, or raises BadInput."""
+
+DEFAULT_RETRY_SECONDS = 1.0
+"""What a client is told when nobody says when to come back."""
 
 
 class ReceiveObserver(Protocol):
-    """Counts spans at the doors: received = accepted + rejected.
+    """Counts items at the doors: received = accepted + rejected.
 
-    A request that cannot be read counts as one span.
+    Items are spans, data points or log records. A request that is not read counts as one.
     """
 
-    def received(self, spans: int) -> None:
-        """Count spans that arrived, whatever became of them."""
+    def received(self, signal: Signal, items: int) -> None:
+        """Count items that arrived, whatever became of them."""
         ...
 
-    def rejected(self, reason: str, spans: int) -> None:
-        """Count spans among those received that were refused, for a snake_case reason."""
+    def rejected(self, signal: Signal, reason: str, items: int) -> None:
+        """Count items among those received that were refused, for a snake_case reason."""
         ...
 
 
-DEFAULT_RETRY_SECONDS = 1.0
-"""What a client is told when the inbox does not say when to come back."""
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What of a request was accepted, and what refused, by reason. In items."""
+
+    accepted: int
+    rejected: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def rejected_count(self) -> int:
+        """Items refused, over all reasons."""
+        return sum(self.rejected.values())
+
+    def describe_rejections(self) -> str:
+        """Return one line for the client on what was rejected and why."""
+        return ", ".join(f"{reason}: {items}" for reason, items in sorted(self.rejected.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Splits requests, puts their spans into the inbox and counts them."""
+    """Reads requests, puts them into the inbox and counts their items.
+
+    ``instance_id`` is what our senders write into the via header. ``why_refuse`` is asked with
+    the size of a request before it is read, and returns why there is no memory for it now.
+    """
 
     inbox: Inbox
     observer: ReceiveObserver
     limits: Limits
-    markers: Markers
+    sifter: Sifter
+    instance_id: str = ""
+    why_refuse: Callable[[int], str | None] | None = None
 
-    def take(self, body: bytes, split: Split) -> Batch:
-        """Accept a request; when this returns, its spans are in the inbox.
+    def take(
+        self,
+        signal: Signal,
+        body: bytes,
+        headers: Headers = (),
+        to_protobuf: ToProtobuf | None = None,
+    ) -> Receipt:
+        """Accept a request; when this returns, it is in the inbox. An empty one is not put there.
 
         Raises:
             TooLarge: beyond the limits.
-            BadInput: not readable.
-            Unavailable: the inbox is full.
+            BadInput: not readable, of another signal, or sent by ourselves.
+            Unavailable: there is no room now; nothing of it was kept.
         """
+        if self.instance_id and has_passed(headers, self.instance_id):
+            self.turn_away(signal, "loop")
+            raise BadInput("loop: this request went through this service before")
+        self.admit(signal, len(body))
         try:
-            batch = split(body, self.limits, self.markers)
+            if to_protobuf is not None:
+                body = to_protobuf(body, self.limits)
+            arrival, rejected = self._read(signal, body, headers)
         except BadInput as error:
-            self.refuse(error)
+            self.refuse(signal, error)
             raise
-        self.observer.received(len(batch.spans) + batch.rejected_count)
-        for reason, spans in batch.rejected.items():
-            self.observer.rejected(reason, spans)
-        if batch.spans:
+        self.observer.received(signal, arrival.items + sum(rejected.values()))
+        for reason, items in rejected.items():
+            self.observer.rejected(signal, reason, items)
+        if arrival.items:
             try:
-                self.inbox.put(batch)
+                self.inbox.accept(arrival)
             except Unavailable:
-                self.observer.rejected("unavailable", len(batch.spans))
+                self.observer.rejected(signal, "unavailable", arrival.items)
                 raise
-        return batch
+            except TooLarge:
+                self.observer.rejected(signal, "too_large", arrival.items)
+                raise
+        return Receipt(arrival.items, rejected)
 
-    def refuse(self, error: BadInput) -> None:
-        """Count a request that cannot be read, as one span."""
-        self.observer.received(1)
-        self.observer.rejected("too_large" if isinstance(error, TooLarge) else "malformed", 1)
+    def admit(self, signal: Signal, size: int) -> None:
+        """Raise Unavailable, and count it, when there is no memory for ``size`` bytes now."""
+        why = None if self.why_refuse is None else self.why_refuse(size)
+        if why is not None:
+            self.turn_away(signal, "unavailable")
+            raise Unavailable(why, DEFAULT_RETRY_SECONDS)
 
+    def refuse(self, signal: Signal, error: BadInput) -> None:
+        """Count a request that cannot be read, as one item."""
+        self.turn_away(signal, "too_large" if isinstance(error, TooLarge) else "malformed")
 
-def describe_rejections(batch: Batch) -> str:
-    """Return one line for the client on what was rejected and why."""
-    return ", ".join(f"{reason}: {spans}" for reason, spans in sorted(batch.rejected.items()))
+    def turn_away(self, signal: Signal, reason: str) -> None:
+        """Count a request that is refused unread, as one item."""
+        self.observer.received(signal, 1)
+        self.observer.rejected(signal, reason, 1)
+
+    def _read(
+        self, signal: Signal, body: bytes, headers: Headers
+    ) -> tuple[Arrival, Mapping[str, int]]:
+        if signal is Signal.TRACES:
+            sifted = self.sifter.sift(body)
+            return Arrival(signal, body, headers, sifted.accepted, sifted), sifted.rejected
+        count = count_logs if signal is Signal.LOGS else count_metrics
+        return Arrival(signal, body, headers, count(body, self.limits)), {}

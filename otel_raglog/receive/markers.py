@@ -14,6 +14,10 @@ EVALUATION_EVENT = b"gen_ai.evaluation.result"
 """The event in which verdicts travel; one that arrives may pretend to be ours."""
 
 
+EVALUATION_NAME = b"gen_ai.evaluation.name"
+"""The attribute of that event that says what was evaluated; ours begin with our namespace."""
+
+
 @dataclass(frozen=True, slots=True)
 class Markers:
     """Prefixes that mark a span as possibly part of a run.

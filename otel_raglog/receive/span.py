@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -50,18 +50,8 @@ def decode_span(wire: WireSpan, max_value_bytes: int = MAX_VALUE_BYTES) -> Span:
         start_unix_nano=span.start_time_unix_nano,
         end_unix_nano=span.end_time_unix_nano,
         attributes=reader.attributes(span.attributes),
-        events=tuple(
-            SpanEvent(
-                reader.text(event.name),
-                event.time_unix_nano,
-                reader.attributes(event.attributes),
-            )
-            for event in span.events
-        ),
-        links=tuple(
-            SpanLink(link.trace_id, link.span_id, reader.attributes(link.attributes))
-            for link in span.links
-        ),
+        events=tuple([reader.event(event) for event in span.events]),
+        links=tuple([reader.link(link) for link in span.links]),
         status_code=span.status.code,
         status_message=reader.text(span.status.message),
         dropped_attributes_count=span.dropped_attributes_count,
@@ -117,6 +107,15 @@ class _Reader:
                 self.truncated_keys.add(key)
         return values
 
+    def event(self, event: thin.Event) -> SpanEvent:
+        """Return an event of a span."""
+        attributes = self.attributes(event.attributes)
+        return SpanEvent(self.text(event.name), event.time_unix_nano, attributes)
+
+    def link(self, link: thin.Link) -> SpanLink:
+        """Return a link of a span."""
+        return SpanLink(link.trace_id, link.span_id, self.attributes(link.attributes))
+
     def text(self, data: bytes) -> str:
         """Return at most ``max_value_bytes`` of ``data`` as text, cut between characters."""
         if len(data) <= self._max_value_bytes:
@@ -131,9 +130,10 @@ class _Reader:
         return data[: self._max_value_bytes]
 
     def _value(self, value: thin.AnyValue) -> AttributeValue:
+        text = value.string_value
+        if text:  # most values are texts; then no other kind is set
+            return self.text(text)
         kind = value.WhichOneof("value")
-        if kind == "string_value":
-            return self.text(value.string_value)
         if kind == "bytes_value":
             return self._shorten(value.bytes_value)
         if kind == "array_value":
@@ -141,17 +141,17 @@ class _Reader:
         if kind == "kvlist_value":
             pairs = value.kvlist_value.values
             return {self.text(pair.key): self._value(pair.value) for pair in pairs}
-        if kind is None:
-            return None
-        number: bool | int | float = getattr(value, kind)
+        if kind == "string_value":
+            return ""
+        number: bool | int | float | None = getattr(value, kind) if kind else None
         return number
 
-    def _array(self, values: Iterable[thin.AnyValue]) -> tuple[AttributeValue, ...]:
-        items = list(values)
-        if len(items) > MAX_NUMBERS and items[0].WhichOneof("value") in _NUMBERS:
+    def _array(self, values: Sequence[thin.AnyValue]) -> tuple[AttributeValue, ...]:
+        if len(values) > MAX_NUMBERS and values[0].WhichOneof("value") in _NUMBERS:
             self._cut = True
-            items = items[:MAX_NUMBERS]
-        return tuple(self._value(item) for item in items)
+            values = values[:MAX_NUMBERS]
+        # A double other than zero is no other kind: vectors are read without asking for it.
+        return tuple([value.double_value or self._value(value) for value in values])
 
 
 _NUMBERS = {"int_value", "double_value"}

@@ -1,26 +1,26 @@
 """Reports to the attributes and events that are appended to spans, as OTLP bytes.
 
 A span's own bytes are not touched: protobuf merges concatenated messages, and appended
-attributes and events are further items of repeated fields. Only where a span already bears
-attributes of our namespace, which cannot be trusted, are these taken out first.
+attributes and events are further items of repeated fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
-from otel_raglog.model import Report, RunVerdict, Span, Stage, StageVerdict, Verdict, WireSpan
-from otel_raglog.receive import thin_pb2 as thin
+from otel_raglog.model import Report, RunVerdict, Span, Stage, StageVerdict, Verdict
 from otel_raglog.receive.markers import EVALUATION_EVENT, OWN_PREFIX
-from otel_raglog.receive.wire import LENGTH_DELIMITED, fields
+from otel_raglog.receive.markers import EVALUATION_NAME as EVALUATION_NAME_BYTES
 
 NAMESPACE = OWN_PREFIX.decode()
+EVALUATION_NAME = EVALUATION_NAME_BYTES.decode()
 MAX_VALUE_BYTES = 1_900
 """Tempo cuts attribute values at 2,048 bytes."""
 
@@ -29,9 +29,8 @@ _NO_RAG = frozenset({"no_spans", "no_genai_spans", "no_stages", "no_retrieval", 
 """Skip reasons of traces that answer no question from retrieved text."""
 
 _WORST_FIRST = (RunVerdict.FAULTY, RunVerdict.UNKNOWN, RunVerdict.OK)
-EVALUATION_NAME = "gen_ai.evaluation.name"
-_ATTRIBUTES = 9
-_EVENTS = 11
+_MAX_WORD_CHARS = 64
+_REMEMBERED_WORDS = 256
 
 AttributeInput: TypeAlias = str | bool | int | float | Sequence[str]
 
@@ -104,39 +103,6 @@ def may_be_rag(report: Report) -> bool:
     Others are left untouched: their spans pass byte for byte.
     """
     return report.skip_reason not in _NO_RAG
-
-
-def append(span: WireSpan, addition: bytes) -> WireSpan:
-    """Return ``span`` with ``addition`` behind its own bytes, spoofed verdicts taken out."""
-    raw = strip_namespace(span.raw) if span.spoofed else span.raw
-    if raw is span.raw and not addition:
-        return span
-    return replace(span, raw=raw + addition, spoofed=False)
-
-
-def strip_namespace(raw: bytes) -> bytes:
-    """Return the serialized span ``raw`` without attributes and verdict events of our namespace.
-
-    All other fields, unknown ones included, keep their bytes and their order.
-    """
-    kept = bytearray()
-    for number, wire_type, begin, payload, end in fields(raw, 0, len(raw)):
-        if wire_type == LENGTH_DELIMITED and _is_ours(number, raw[payload:end]):
-            continue
-        kept += raw[begin:end]
-    return bytes(kept)
-
-
-def _is_ours(field_number: int, payload: bytes) -> bool:
-    if field_number == _ATTRIBUTES:
-        return thin.KeyValue.FromString(payload).key.startswith(OWN_PREFIX)
-    if field_number == _EVENTS:
-        event = thin.Event.FromString(payload)
-        return event.name == EVALUATION_EVENT and any(
-            item.key == EVALUATION_NAME.encode() and item.value.string_value.startswith(OWN_PREFIX)
-            for item in event.attributes
-        )
-    return False
 
 
 def _run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInput]:
@@ -275,7 +241,19 @@ def _set_attributes(message: SpanMessage, attributes: Mapping[str, AttributeInpu
 def _set_pairs(
     target: RepeatedCompositeFieldContainer[KeyValue], attributes: Mapping[str, AttributeInput]
 ) -> None:
-    target.extend(KeyValue(key=key, value=_any_value(value)) for key, value in attributes.items())
+    target.extend([_pair(key, value) for key, value in attributes.items()])
+
+
+def _pair(key: str, value: AttributeInput) -> KeyValue:
+    """Return an attribute, not to be changed: words such as stages and verdicts are shared."""
+    if isinstance(value, str) and len(value) <= _MAX_WORD_CHARS:
+        return _word_pair(key, value)
+    return KeyValue(key=key, value=_any_value(value))
+
+
+@lru_cache(maxsize=_REMEMBERED_WORDS)
+def _word_pair(key: str, value: str) -> KeyValue:
+    return KeyValue(key=key, value=_any_value(value))
 
 
 def _any_value(value: AttributeInput) -> AnyValue:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
+from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
 from otel_raglog.errors import ConfigError, RaglogError
+from otel_raglog.web.connections import Connection, ConnectionLimits
 
 _START_SECONDS = 10.0
 _BACKLOG = 512
@@ -17,16 +20,42 @@ _BACKLOG = 512
 class HttpServer:
     """Serves an application with uvicorn, without touching signals or logging.
 
+    Clients that connect and say nothing, or send their headers slowly, are closed after
+    ``header_timeout_seconds``; connections idle between requests after ``idle_timeout_seconds``.
+    There are at most ``max_connections``: one more takes the place of the longest idle one, and
+    is refused with a 503 when none is idle. How long a body may take is the application's matter.
+
     ``option`` names the configuration option of the address, for the error of :meth:`start`.
     A server starts once.
     """
 
-    def __init__(self, app: Starlette, host: str, port: int, *, option: str = "port") -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        host: str,
+        port: int,
+        *,
+        option: str = "port",
+        max_connections: int = 100,
+        header_timeout_seconds: float = 10.0,
+        idle_timeout_seconds: float = 60.0,
+    ) -> None:
         self._host = host
         self._port = port
         self._option = option
+        limits = ConnectionLimits(max_connections, header_timeout_seconds, idle_timeout_seconds)
+        # uvicorn asks for a class and calls it; "auto" is uvloop where there is one.
+        protocol: Any = partial(Connection, limits=limits)
         self._server = _SignallingServer(
-            uvicorn.Config(app, log_config=None, access_log=False, server_header=False, ws="none")
+            uvicorn.Config(
+                app,
+                http=protocol,
+                loop="auto",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                ws="none",
+            )
         )
         self._thread: threading.Thread | None = None
 

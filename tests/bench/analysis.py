@@ -27,7 +27,8 @@ from otel_raglog.clock import SystemClock
 from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.mapping import map_trace
-from otel_raglog.model import Run, present
+from otel_raglog.model import HeldTrace, Report, Run, Trace, WireSpan, present
+from otel_raglog.report.annotations import AnnotationOptions, annotate, append
 
 YARDSTICK = (
     "The yardstick: one sentence of plain English, encoded once, alone, by the bundled model."
@@ -66,6 +67,11 @@ def rows(reading: Reading) -> Iterator[tuple[str, float]]:
     if held:
         yield "decode", cpu_ms(lambda: [analyser.decode(item) for item in held], REPEATS) / count
         yield "map", cpu_ms(lambda: [map_trace(trace) for trace in traces], REPEATS) / count
+        unjudged = Analyser((), Rules1(), SystemClock())
+        passed = [
+            (item, trace, unjudged.reports(trace)) for item, trace in zip(held, traces, strict=True)
+        ]
+        yield "annotate", cpu_ms(lambda: [annotated(*each) for each in passed], REPEATS) / count
     yield "rules", cpu_ms(lambda: [measure(run, rules) for run in runs], REPEATS) / count
     cold = MiniLmEncoder(workers=1)
     cold.encode(["warm up: load the model"])
@@ -90,6 +96,13 @@ def rows(reading: Reading) -> Iterator[tuple[str, float]]:
         "similarity, all cached",
         cpu_ms(lambda: [measure(run, similarity) for run in runs], REPEATS) / count,
     )
+
+
+def annotated(held: HeldTrace, trace: Trace, reports: Sequence[Report]) -> list[WireSpan]:
+    """Return the held spans as they go out, with the verdicts behind their own bytes."""
+    decoded = {span.span_id: span for span in trace.spans}
+    additions = annotate(reports, decoded, AnnotationOptions())
+    return [append(wire, additions.get(wire.span_id, b"")) for wire in held.spans]
 
 
 def chunks_only(run: Run) -> Run:

@@ -19,9 +19,9 @@ from typing import Any
 
 from otel_raglog.building import build_analyser
 from otel_raglog.checks.runner import LoggingFailures
-from otel_raglog.config import Analysis
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import RunVerdict, StageVerdict
+from otel_raglog.options import Analysis
 
 DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "runs" / "judged.jsonl.gz"
 Counts = dict[str, Counter[str]]

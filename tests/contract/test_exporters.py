@@ -13,23 +13,25 @@ from random import Random
 
 import grpc
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
+from memory_source import Books, MemorySource
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, ResourceLogs
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData, ResourceMetrics
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from otel_raglog.clock import SystemClock
 from otel_raglog.errors import ConfigError, Unavailable
-from otel_raglog.model import Origin, WireSpan
+from otel_raglog.model import Origin, Payload, RawSpan, Signal
+from otel_raglog_exporters.grouping import encode_payload
+from otel_raglog_exporters.otlp_grpc import EXPORT_METHODS
 from otel_raglog_exporters.registry import EXPORTERS, build_exporter
 from otel_raglog_exporters.sending import Sender, SendingConfig
 
 UNKNOWN_FIELD = bytes.fromhex("c23e03616263")
 
 
-def wire(number: int, service: str = "shop") -> WireSpan:
+def wire(number: int, service: str = "shop") -> RawSpan:
     resource = Resource()
     resource.attributes.add(key="service.name").value.string_value = service
     message = trace_pb2.Span(
@@ -37,25 +39,39 @@ def wire(number: int, service: str = "shop") -> WireSpan:
     )
     message.attributes.add(key="raglog.run.verdict").value.string_value = "ok"
     message.attributes.add(key="raglog.run.id").value.string_value = f"run-{number}"
-    return WireSpan(
-        trace_id=message.trace_id,
-        span_id=message.span_id,
-        parent_id=b"",
-        remote_parent=False,
-        held=True,
-        finishes_run=False,
-        spoofed=False,
-        origin=Origin(trace_pb2.ResourceSpans(resource=resource).SerializeToString(), b""),
-        raw=message.SerializeToString() + UNKNOWN_FIELD,
+    return RawSpan(
+        Origin(trace_pb2.ResourceSpans(resource=resource).SerializeToString(), b""),
+        message.SerializeToString() + UNKNOWN_FIELD,
     )
+
+
+def log_records(count: int) -> Payload:
+    block = ResourceLogs()
+    for _ in range(count):
+        block.scope_logs.add().log_records.add().body.string_value = "words"
+    body = LogsData(resource_logs=[block]).SerializeToString()
+    return Payload(Signal.LOGS, body, count)
+
+
+def data_points(count: int) -> Payload:
+    block = ResourceMetrics()
+    metric = block.scope_metrics.add().metrics.add(name="requests")
+    for number in range(count):
+        metric.gauge.data_points.add(as_int=number)
+    body = MetricsData(resource_metrics=[block]).SerializeToString()
+    return Payload(Signal.METRICS, body, count)
 
 
 @dataclass
 class Destination:
-    """Options that lead somewhere real, and a reader of the span numbers that arrived there."""
+    """Options that lead somewhere real, and readers of what arrived there.
+
+    ``arrived`` are the numbers of the spans, ``others`` how many items of another signal.
+    """
 
     options: dict[str, object]
     arrived: Callable[[], list[int]]
+    others: Callable[[Signal], int]
 
 
 def numbers_in(body: bytes) -> list[int]:
@@ -65,23 +81,38 @@ def numbers_in(body: bytes) -> list[int]:
     return [int.from_bytes(s.span_id, "big") for s in spans]
 
 
+def count_in(signal: Signal, body: bytes) -> int:
+    if signal is Signal.LOGS:
+        blocks = LogsData.FromString(body).resource_logs
+        return sum(len(scope.log_records) for block in blocks for scope in block.scope_logs)
+    blocks = MetricsData.FromString(body).resource_metrics
+    metrics = [m for block in blocks for scope in block.scope_metrics for m in scope.metrics]
+    return sum(len(metric.gauge.data_points) for metric in metrics)
+
+
 @pytest.fixture
 def grpc_destination():
     """A gRPC server that keeps what it gets."""
-    bodies: list[bytes] = []
-
-    def export(body, _context):
-        bodies.append(body)
-        return ExportTraceServiceResponse().SerializeToString()
-
+    bodies: dict[Signal, list[bytes]] = {signal: [] for signal in Signal}
     server = grpc.server(ThreadPoolExecutor(1))
-    name = "opentelemetry.proto.collector.trace.v1.TraceService"
-    handlers = {"Export": grpc.unary_unary_rpc_method_handler(export)}
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+
+    def add(signal: Signal) -> None:
+        def export(body, _context):
+            bodies[signal].append(body)
+            return b""
+
+        _, name, method = EXPORT_METHODS[signal].split("/")
+        handlers = {method: grpc.unary_unary_rpc_method_handler(export)}
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+
+    for signal in Signal:
+        add(signal)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     yield Destination(
-        {"endpoint": f"127.0.0.1:{port}"}, lambda: [n for b in bodies for n in numbers_in(b)]
+        {"endpoint": f"127.0.0.1:{port}"},
+        lambda: [n for body in bodies[Signal.TRACES] for n in numbers_in(body)],
+        lambda signal: sum(count_in(signal, body) for body in bodies[signal]),
     )
     server.stop(None).wait()
 
@@ -89,10 +120,17 @@ def grpc_destination():
 @pytest.fixture
 def http_destination(httpserver):
     """An HTTP server that keeps what it gets."""
-    httpserver.expect_request("/v1/traces").respond_with_data(b"")
+    for signal in Signal:
+        httpserver.expect_request(f"/v1/{signal}").respond_with_data(b"")
+
+    def bodies(signal: Signal) -> list[bytes]:
+        log = httpserver.log
+        return [request.data for request, _ in log if request.path == f"/v1/{signal}"]
+
     return Destination(
         {"endpoint": httpserver.url_for("/"), "compression": "none"},
-        lambda: [n for request, _ in httpserver.log for n in numbers_in(request.data)],
+        lambda: [n for body in bodies(Signal.TRACES) for n in numbers_in(body)],
+        lambda signal: sum(count_in(signal, body) for body in bodies(signal)),
     )
 
 
@@ -101,16 +139,23 @@ def file_destination(tmp_path):
     """A file of JSON lines."""
     path = tmp_path / "spans.jsonl"
 
+    def lines() -> list[dict]:
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
     def arrived() -> list[int]:
         return [
             int(span["spanId"], 16)
-            for line in path.read_text().splitlines()
-            for resource in json.loads(line)["resourceSpans"]
+            for line in lines()
+            for resource in line.get("resourceSpans", [])
             for scope in resource["scopeSpans"]
             for span in scope["spans"]
         ]
 
-    return Destination({"path": str(path)}, arrived)
+    def others(signal: Signal) -> int:
+        key = {Signal.LOGS: '"body"', Signal.METRICS: '"asInt"'}[signal]
+        return sum(json.dumps(line).count(key) for line in lines())
+
+    return Destination({"path": str(path)}, arrived, others)
 
 
 @pytest.fixture
@@ -118,11 +163,15 @@ def console_destination(capsys):
     """Standard output."""
     printed: list[str] = []
 
-    def arrived() -> list[int]:
+    def lines(start: str) -> list[str]:
         printed.extend(capsys.readouterr().out.splitlines())
-        return [int(line.split()[1].removeprefix("run-")) for line in printed]
+        return [line for line in printed if line.startswith(start)]
 
-    return Destination({}, arrived)
+    return Destination(
+        {},
+        lambda: [int(line.split()[1].removeprefix("run-")) for line in lines("run ")],
+        lambda signal: sum(int(line.split()[1]) for line in lines(f"{signal}: ")),
+    )
 
 
 DESTINATIONS = {
@@ -175,9 +224,10 @@ def test_unknown_options_are_refused(kind, destination):
 
 
 @kinds
-def test_no_spans_are_fine(kind, destination, exporter):
-    """An empty export succeeds and sends nothing."""
-    outcome = exporter.export([])
+@pytest.mark.parametrize("signal", Signal)
+def test_nothing_is_fine(kind, destination, exporter, signal):
+    """An empty request succeeds and is not sent."""
+    outcome = exporter.export(Payload(signal, b"", 0))
     assert (outcome.accepted, outcome.rejected) == (0, 0), kind
     assert destination.arrived() == []
 
@@ -187,17 +237,47 @@ def test_every_span_arrives_once(kind, destination, exporter):
     """All spans of all exports arrive, from several services, and are reported as accepted."""
     first = [wire(number, "shop") for number in (1, 2)]
     second = [wire(3, "bank"), wire(4, "shop")]
-    assert exporter.export(first).accepted == 2, kind
-    assert exporter.export(second).accepted == 2
+    assert exporter.export(encode_payload(first)).accepted == 2, kind
+    assert exporter.export(encode_payload(second)).accepted == 2
     assert sorted(destination.arrived()) == [1, 2, 3, 4]
 
 
 @kinds
-def test_spans_are_left_as_they_are(kind, exporter):
-    """Exporters only read; the same spans go to other destinations."""
-    spans = [wire(1), wire(2)]
-    exporter.export(spans)
-    assert spans == [wire(1), wire(2)], kind
+def test_logs_and_metrics_arrive(kind, destination, exporter):
+    """Every destination takes all three signals, in any order."""
+    for payload in (log_records(3), data_points(5), log_records(1)):
+        assert exporter.export(payload).accepted == payload.items, kind
+    assert destination.others(Signal.LOGS) == 4
+    assert destination.others(Signal.METRICS) == 5
+    assert destination.arrived() == []
+
+
+@kinds
+def test_requests_that_were_joined_arrive_as_one(kind, destination, exporter):
+    """Bodies may be concatenated, which is what the senders do."""
+    bodies = [encode_payload([wire(number)]).body for number in (1, 2, 3)]
+    outcome = exporter.export(Payload(Signal.TRACES, b"".join(bodies), 3))
+    assert outcome.accepted == 3, kind
+    assert sorted(destination.arrived()) == [1, 2, 3]
+
+
+@kinds
+def test_headers_hurt_no_destination(kind, destination, exporter):
+    """Whatever came in with a request: it goes out with what of it can be sent."""
+    odd = (("tenant", "a"), ("content-length", "1"), ("x-bin", "\u00e4"), ("\u00e4", "x"), ("", ""))
+    assert exporter.export(encode_payload([wire(1)], odd)).accepted == 1, kind
+    assert destination.arrived() == [1]
+
+
+@kinds
+def test_exports_at_once_do_not_disturb_each_other(kind, destination, exporter):
+    """The senders of three signals share one exporter."""
+    payloads = [encode_payload([wire(number)]) for number in range(12)] + [log_records(1)] * 6
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(exporter.export, payloads))
+    assert all(outcome.accepted == 1 for outcome in outcomes), kind
+    assert sorted(destination.arrived()) == list(range(12))
+    assert destination.others(Signal.LOGS) == 6
 
 
 @kinds
@@ -206,29 +286,18 @@ def test_closing_twice_is_fine_and_then_exports_fail_aloud(kind, exporter):
     exporter.close()
     exporter.close()
     with pytest.raises(Unavailable):
-        exporter.export([wire(1)])
+        exporter.export(encode_payload([wire(1)]))
     assert kind
 
 
-class Silent:
-    """An observer that does not care."""
-
-    def forwarded(self, *_):
-        pass
-
-    dropped = backend_rejected = retried = queue = forwarded
-
-
 @kinds
-def test_a_sender_delivers_through_it_and_closes_it(kind, destination, exporter):
+def test_a_sender_delivers_through_it(kind, destination, exporter):
     """Through its sender, spans arrive and the books balance."""
-    config = SendingConfig(batch_spans=3, batch_seconds=0.0)
-    sender = Sender(exporter, config, Silent(), SystemClock(), Random(1))
+    config = SendingConfig(batch_items=3, batch_seconds=0.0)
+    books = Books()
+    source = MemorySource(*[encode_payload([wire(number)]) for number in range(8)])
+    sender = Sender(exporter, source, Signal.TRACES, config, books, books, SystemClock(), Random(1))
     sender.start()
-    sender.offer([wire(number) for number in range(8)])
-    assert sender.stop(10.0), kind
-    assert sender.counts().balanced
-    assert sender.counts().forwarded == 8
+    assert sender.stop(10.0) == 0, kind
+    assert (books.forwards, books.settled) == (8, 8)
     assert sorted(destination.arrived()) == list(range(8))
-    with pytest.raises(Unavailable):
-        exporter.export([wire(9)])

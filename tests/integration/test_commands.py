@@ -13,7 +13,7 @@ from samples import span_message, wire_span
 from services import collect, running_sink
 
 from otel_raglog.conventions.registry import marker_prefixes
-from otel_raglog_exporters.grouping import encode_request
+from otel_raglog_exporters.grouping import encode_payload, encode_request
 from otel_raglog_exporters.registry import build_exporter
 
 
@@ -35,7 +35,7 @@ def traces(tmp_path_factory):
     path = tmp_path_factory.mktemp("traces") / "traces.jsonl"
     exporter = build_exporter("file", {"path": str(path)})
     for number in range(3):
-        exporter.export(rag_trace(random.Random(number), number))
+        exporter.export(encode_payload(rag_trace(random.Random(number), number)))
     exporter.close()
     return path
 

@@ -22,6 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from otel_raglog.commands.demo import Backend
 from otel_raglog.model import WireSpan
+from otel_raglog_exporters.grouping import encode_payload
 from otel_raglog_exporters.registry import build_exporter
 
 PATIENCE_SECONDS = 60.0
@@ -59,7 +60,7 @@ class Served:
         path = "" if kind == "otlp_grpc" else "/v1/traces"
         exporter = build_exporter(kind, {"endpoint": f"http://{door}{path}"})
         try:
-            outcome = exporter.export(spans)
+            outcome = exporter.export(encode_payload(spans))
         finally:
             exporter.close()
         assert outcome.rejected == 0, outcome
@@ -81,16 +82,23 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, exporters: dict[str, object], **options: object) -> Iterator[Served]:
-    """Run ``otel-raglog serve`` on free ports with ``options`` on top of short holds."""
+def serving(
+    folder: Path, exporters: dict[str, object], *, wait: bool = True, **options: object
+) -> Iterator[Served]:
+    """Run ``otel-raglog serve`` on free ports with ``options`` on top of short holds.
+
+    Without ``wait`` it may still be starting, and has no addresses.
+    """
     config = {
         "receive": {"grpc": {"port": 0}, "http": {"port": 0}},
         "metrics": {"port": 0},
         "health": {"port": 0},
+        "journal": {"path": str(folder / "journal")},
         "hold": {"quiet_seconds": 0.5, "orphan_quiet_seconds": 1.0},
         "exporters": exporters,
     } | options
     ready, file, log = folder / "ready.json", folder / "raglog.yaml", folder / "serve.log"
+    ready.unlink(missing_ok=True)
     file.write_text(yaml.safe_dump(config))
     command = [sys.executable, "-m", "otel_raglog.cli", "serve", "-c", str(file)]
     with log.open("w") as output:
@@ -98,6 +106,9 @@ def serving(folder: Path, exporters: dict[str, object], **options: object) -> It
             [*command, "--ready-file", str(ready)], stdout=output, stderr=output
         )
     try:
+        if not wait:
+            yield Served(process, {}, log)
+            return
         wait_until(lambda: ready.exists() or process.poll() is not None)
         assert ready.exists(), log.read_text()
         yield Served(process, json.loads(ready.read_text()), log)

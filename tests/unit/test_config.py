@@ -1,9 +1,13 @@
 """What the configuration promises: three sources, one order, and errors that name the option."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from otel_raglog.config import Config, known_options, load_config, show_config
 from otel_raglog.errors import ConfigError
+from otel_raglog.model import Signal
 
 
 def write(tmp_path, text):
@@ -50,7 +54,7 @@ def test_the_file_can_be_named_by_a_variable(tmp_path):
 
 def test_every_option_can_be_set_by_environment():
     """An option a.b is OTEL_RAGLOG_A__B, for each option there is."""
-    defaults = load_config(environ={}).model_dump()
+    defaults = load_config(environ={}).model_dump(mode="json")
     options = [option for option in known_options() if option != "exporters"]
     assert len(options) > 30
     for option in options:
@@ -58,7 +62,8 @@ def test_every_option_can_be_set_by_environment():
         for part in option.split("."):
             value = value[part]
         variable = "OTEL_RAGLOG_" + option.replace(".", "__").upper()
-        assert load_config(environ={variable: str(value)}).model_dump() == defaults
+        changed = load_config(environ={variable: json.dumps(value)})
+        assert changed.model_dump(mode="json") == defaults
 
 
 def test_an_exporter_can_be_set_by_environment():
@@ -209,3 +214,32 @@ def test_yaml_that_is_nested_without_end_is_refused_by_name(tmp_path):
     """No stack trace."""
     with pytest.raises(ConfigError, match=r"raglog\.yaml"):
         load_config(write(tmp_path, "a: " + "[" * 5000), {}, {})
+
+
+def test_the_journal_is_kept_where_state_belongs():
+    """$XDG_STATE_HOME, else ~/.local/state; dead letters are kept beside it."""
+    config = load_config(environ={"HOME": "/home/me"})
+    assert config.journal.path == Path("/home/me/.local/state/otel-raglog")
+    assert config.dead_letters.path == config.journal.path / "dead-letters"
+    config = load_config(environ={"HOME": "/home/me", "XDG_STATE_HOME": "/state"})
+    assert config.journal.path == Path("/state/otel-raglog")
+    config = load_config(environ={"OTEL_RAGLOG_JOURNAL__PATH": "/j"})
+    assert config.journal.path == Path("/j")
+
+
+def test_without_a_journal_nothing_is_written_unless_asked_for():
+    """Dead letters can still have a folder of their own."""
+    config = load_config(environ={"OTEL_RAGLOG_JOURNAL__ENABLED": "false"})
+    assert config.dead_letters.path is None
+    config = load_config(None, {"journal": {"enabled": False}, "dead_letters": {"path": "/d"}}, {})
+    assert config.dead_letters.path == Path("/d")
+
+
+def test_a_destination_takes_every_signal_unless_told_otherwise(tmp_path):
+    """Applications set one endpoint for all."""
+    text = "exporters: {all: http://a:4317, some: {endpoint: http://b:4317, signals: [traces]}}"
+    config = load_config(write(tmp_path, text), {}, {})
+    assert config.exporters["all"].signals == tuple(Signal)
+    assert config.exporters["some"].signals == (Signal.TRACES,)
+    with pytest.raises(ConfigError, match=r"exporters\.b\.signals"):
+        load_config(None, {"exporters": {"b": {"signals": ["spans"]}}}, {})

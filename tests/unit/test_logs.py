@@ -1,5 +1,6 @@
 """What may and may not stand in a log line."""
 
+import errno
 import io
 import json
 
@@ -57,3 +58,25 @@ def test_lines_for_machines_are_json():
     structlog.configure(**before)
     line = json.loads(stream.getvalue())
     assert (line["event"], line["level"], line["grpc"]) == ("ready", "info", "127.0.0.1:4317")
+
+
+class Full(io.StringIO):
+    """A stream on a full disk."""
+
+    def write(self, _text):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("broken", [Full(), io.StringIO()])
+def test_a_line_that_cannot_be_written_is_lost_and_costs_nothing_else(broken):
+    """The disk that is full is often the one that the logs are on."""
+    if not isinstance(broken, Full):
+        broken.close()  # as the reader of a pipe may be
+    before = structlog.get_config()
+    isatty, broken.isatty = broken.isatty, lambda: False
+    configure_logs("info", broken)
+    try:
+        structlog.get_logger().error("the disk is full")
+    finally:
+        broken.isatty = isatty
+        structlog.configure(**before)

@@ -1,39 +1,42 @@
-"""What the pipeline promises: every span goes on, whatever the detector or a destination does."""
+"""What the pipeline promises: every span goes on, whatever the detector or the journal does."""
 
 import threading
 import time
 from dataclasses import replace
 
 import pytest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from prometheus_client import CollectorRegistry
 from samples import GENERATOR, RETRIEVER, TOP, TRACE_ID, make_report, span_message, wire_span
 
 from otel_raglog.clock import ManualClock
 from otel_raglog.errors import Unavailable
 from otel_raglog.model import Completion, FaultType, HeldTrace, RunVerdict, Stage, Trace
-from otel_raglog.pipeline import Outlet, Pipeline, TraceLimits
+from otel_raglog.outlet import Outlet
+from otel_raglog.pipeline import Pipeline, TraceLimits
+from otel_raglog.receive.decode import split_protobuf
+from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.markers import Markers
 from otel_raglog.receive.span import decode_span
 from otel_raglog.report.annotations import AnnotationOptions
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics
 
 
-class Queue:
-    """Destinations' queues that take all, or nothing while ``full``."""
+class Decisions:
+    """A journal that takes all, or nothing while ``full``."""
 
     def __init__(self):
+        self.decisions = []
         self.spans = []
         self.full = False
 
-    def offer(self, spans):
+    def decide(self, decisions, payloads):
         if self.full:
             raise Unavailable("full", 0.1)
-        self.spans.extend(spans)
-
-    def offer_where_room(self, spans, only=None):
-        if self.full:
-            return ["dead"]
-        self.spans.extend(spans)
-        return []
+        self.decisions.extend(decisions)
+        for payload in payloads:
+            self.spans.extend(split_protobuf(payload.body, Limits(), Markers((), ())).spans)
 
 
 class FakeAnalyser:
@@ -61,11 +64,10 @@ class FakeAnalyser:
 class Rig:
     """A pipeline between a fake detector and fake queues."""
 
-    def __init__(self, backlog=10, limits=None):
+    def __init__(self, backlog=10, limits=None, backlog_bytes=1_000_000):
         self.registry = CollectorRegistry()
-        self.queue = Queue()
-        self.given_up = []
-        self.outlet = Outlet(self.queue, lambda name, spans: self.given_up.append((name, spans)))
+        self.queue = Decisions()
+        self.outlet = Outlet(self.queue.decide)
         self.analyser = FakeAnalyser()
         self.pipeline = Pipeline(
             self.analyser,
@@ -74,6 +76,7 @@ class Rig:
             ExemplarChoice(10, ManualClock()),
             AnnotationOptions(),
             backlog_traces=backlog,
+            backlog_bytes=backlog_bytes,
             remember_traces=100,
             limits=limits or TraceLimits(),
         )
@@ -83,6 +86,16 @@ class Rig:
 
     def raw(self):
         return [span.raw for span in self.queue.spans]
+
+
+def span_message_of(attributes):
+    """Return the bytes of a span message with nothing but attributes."""
+    return SpanMessage(
+        attributes=[
+            KeyValue(key=key, value=AnyValue(string_value=value))
+            for key, value in attributes.items()
+        ]
+    ).SerializeToString()
 
 
 def held(trace_id=TRACE_ID, spans=(TOP, RETRIEVER, GENERATOR)):
@@ -150,7 +163,7 @@ def test_a_full_backlog_lets_traces_pass_unjudged(rig):
     """A slow detector does not hold up the pipe."""
     rig.analyser.go_on.clear()
     for number in range(12):
-        rig.pipeline.release(held(bytes([number]) * 16))
+        rig.pipeline.release(held(bytes([number + 1]) * 16))
     wait_until(lambda: len(rig.queue.spans) >= 3)
     assert rig.value("raglog_skipped_total", reason="overloaded") in {1, 2}
     rig.analyser.go_on.set()
@@ -186,7 +199,7 @@ def test_forwarded_spans_lose_spoofed_verdicts_only(rig):
     assert rig.queue.spans[0].raw == span_message(attributes={"a": "x"}).SerializeToString()
 
 
-def test_a_full_destination_makes_the_outlet_wait_and_lose_nothing(rig):
+def test_a_journal_that_cannot_be_written_makes_the_outlet_wait_and_lose_nothing(rig):
     """Back-pressure, visible while it lasts."""
     rig.queue.full = True
     span = wire_span(held=False)
@@ -197,15 +210,49 @@ def test_a_full_destination_makes_the_outlet_wait_and_lose_nothing(rig):
     thread.join(5)
     assert rig.raw() == [span.raw]
     assert not rig.outlet.waiting
-    assert rig.given_up == []
 
 
-def test_giving_up_counts_what_found_no_room(rig):
-    """At the end of a shutdown nothing vanishes silently."""
+def test_giving_up_leaves_undecided_what_cannot_be_written(rig):
+    """At the end of a shutdown it stays in the journal, for the next start."""
     rig.queue.full = True
     rig.outlet.give_up()
     rig.pipeline.forward([wire_span(held=False)] * 3)
-    assert rig.given_up == [("dead", 3)]
+    assert rig.queue.decisions == []
+
+
+def test_a_backlog_of_large_traces_is_bounded_by_bytes():
+    """A few giant traces must not take the memory of all others; the first is always judged."""
+    rig = Rig(backlog_bytes=1)
+    rig.pipeline.release(held(b"\x01" * 16))
+    assert rig.pipeline.backlog_bytes > 1
+    rig.pipeline.release(held(b"\x02" * 16))
+    assert rig.value("raglog_skipped_total", reason="overloaded") == 1
+    rig.pipeline.start()
+    rig.pipeline.stop(5)
+    assert rig.pipeline.backlog_bytes == 0
+    assert len(rig.queue.spans) == 6
+
+
+def test_abandoning_decides_nothing_more():
+    """A second signal leaves the journal as it is: the next start judges what waited."""
+    rig = Rig()
+    rig.pipeline.release(held())
+    rig.pipeline.abandon()
+    rig.pipeline.start()
+    assert rig.pipeline.stop(5)
+    rig.pipeline.release(held(b"\x02" * 16))
+    rig.pipeline.forward([wire_span()])
+    rig.pipeline.late([wire_span()])
+    assert rig.queue.decisions == []
+
+
+def test_a_trace_decided_before_a_restart_still_gives_its_late_spans_their_verdict(rig):
+    """What the journal says of it is believed."""
+    late = wire_span(span_message(b"\x07" * 8))
+    addition = span_message_of({"raglog.run.verdict": "ok"})
+    rig.pipeline.restore(TRACE_ID, addition)
+    rig.pipeline.late([late])
+    assert rig.raw() == [late.raw + addition]
 
 
 def test_an_exemplar_is_marked_on_the_span_that_metrics_point_to(rig):
@@ -219,7 +266,7 @@ def test_stopping_judges_what_waits():
     """A shutdown does not turn verdicts into guesses."""
     rig = Rig()
     for number in range(5):
-        rig.pipeline.release(held(bytes([number]) * 16))
+        rig.pipeline.release(held(bytes([number + 1]) * 16))
     rig.pipeline.start()
     rig.pipeline.stop(5)
     assert rig.value("raglog_runs_total", service="shop", verdict=RunVerdict.FAULTY.value) == 5
@@ -229,7 +276,7 @@ def test_stopping_judges_what_waits():
 def test_what_cannot_be_judged_within_the_grace_passes_unjudged():
     """The span is worth more than its verdict: nothing is lost, and the stop is in time."""
     rig = Rig(backlog=1000)
-    traces = [held(number.to_bytes(16, "big")) for number in range(300)]
+    traces = [held(number.to_bytes(16, "big")) for number in range(1, 301)]
     rig.analyser.seconds = 0.05
     for trace in traces:
         rig.pipeline.release(trace)
@@ -258,8 +305,8 @@ def test_a_trace_that_would_take_minutes_passes_unjudged(limits):
     assert rig.value("raglog_skipped_total", reason="too_large") == 1
 
 
-def test_stopping_before_a_stuck_destination_ends_and_counts():
-    """A dead backend does not keep the process alive."""
+def test_stopping_before_a_stuck_journal_ends():
+    """A full disk does not keep the process alive."""
     rig = Rig()
     rig.queue.full = True
     rig.pipeline.release(held())
@@ -267,4 +314,4 @@ def test_stopping_before_a_stuck_destination_ends_and_counts():
     assert not rig.pipeline.stop(0.1)
     rig.outlet.give_up()
     assert rig.pipeline.stop(1)
-    assert rig.given_up == [("dead", 3)]
+    assert rig.queue.decisions == []

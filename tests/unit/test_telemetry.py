@@ -1,4 +1,4 @@
-"""What the metrics and the ledger promise."""
+"""What the metrics promise."""
 
 from dataclasses import replace
 
@@ -23,7 +23,6 @@ from otel_raglog.telemetry import (
     OVERFLOW,
     CappedLabel,
     ExemplarChoice,
-    Ledger,
     RunMetrics,
 )
 
@@ -36,27 +35,6 @@ def registry():
 
 def value(registry, name, **labels):
     return registry.get_sample_value(name, labels)
-
-
-def test_the_ledger_balances_for_every_destination(registry):
-    """received = forwarded + rejected + dropped + pending, per destination."""
-    ledger = Ledger(registry)
-    ledger.add_exporter("a")
-    ledger.add_exporter("b")
-    ledger.received(10)
-    ledger.rejected("invalid_trace_id", 2)
-    ledger.forwarded("a", 5)
-    ledger.backend_rejected("a", 1)
-    ledger.dropped("b", "shutdown", 8)
-    assert ledger.balance("a").pending == 2
-    assert ledger.balance("b").pending == 0
-    assert value(registry, "raglog_spans_pending") == 2
-    assert value(registry, "raglog_spans_received_total") == 10
-    assert value(registry, "raglog_spans_rejected_total", reason="invalid_trace_id") == 2
-    assert value(registry, "raglog_spans_forwarded_total", exporter="a") == 5
-    assert (
-        value(registry, "raglog_spans_dropped_total", exporter="a", reason="backend_rejected") == 1
-    )
 
 
 def test_a_report_moves_each_counter_once(registry):

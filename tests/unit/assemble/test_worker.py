@@ -11,7 +11,7 @@ from otel_raglog.assemble.assembler import Assembler
 from otel_raglog.assemble.worker import Worker
 from otel_raglog.clock import ManualClock, SystemClock
 from otel_raglog.errors import Unavailable
-from otel_raglog.model import Batch, Completion, Origin, WireSpan
+from otel_raglog.model import Completion, Origin, WireSpan
 
 ORIGIN = Origin(b"", b"")
 
@@ -34,13 +34,13 @@ class ListInbox:
     """Gives what it holds at once, and lets the time pass otherwise."""
 
     def __init__(self, clock: ManualClock) -> None:
-        self.batches: deque[Batch] = deque()
+        self.batches: deque[tuple[WireSpan, ...]] = deque()
         self.clock = clock
 
     def put(self, *spans: WireSpan) -> None:
-        self.batches.append(Batch(spans))
+        self.batches.append(spans)
 
-    def get(self, timeout_seconds: float) -> Batch | None:
+    def get(self, timeout_seconds: float) -> tuple[WireSpan, ...] | None:
         if self.batches:
             return self.batches.popleft()
         self.clock.advance(timeout_seconds)
@@ -73,11 +73,7 @@ class Counts:
     """Counts what the worker tells."""
 
     def __init__(self) -> None:
-        self.drops: dict[str, int] = {}
         self.failures: list[str] = []
-
-    def dropped(self, reason, count):
-        self.drops[reason] = self.drops.get(reason, 0) + count
 
     def failed(self, where):
         self.failures.append(where)
@@ -196,8 +192,8 @@ def test_a_batch_that_breaks_the_assembler_is_forwarded(house):
     assert [trace.spans for trace in house.sink.traces] == [(good,)]
 
 
-def test_spans_that_a_defective_sink_refuses_are_counted(house):
-    """When even forwarding raises, the loss has a number and a reason."""
+def test_a_defective_sink_is_counted_and_the_worker_goes_on(house):
+    """When even forwarding raises, the spans stay journalled, and the next ones are served."""
 
     def before(_method):
         raise ZeroDivisionError
@@ -205,17 +201,21 @@ def test_spans_that_a_defective_sink_refuses_are_counted(house):
     house.sink.before = before
     house.inbox.put(span(1, held=False), span(2, held=False))
     house.worker.step(0.0)
-    assert house.counts.drops == {"sink_error": 2}
+    assert house.counts.failures == ["forward"]
+    house.sink.before = lambda _method: None
+    house.inbox.put(span(3, held=False))
+    house.worker.step(0.0)
+    assert house.sink.forwarded == [span(3, held=False)]
 
 
 class WaitingInbox:
     """An inbox for a real thread."""
 
     def __init__(self) -> None:
-        self.batches: deque[Batch] = deque()
+        self.batches: deque[tuple[WireSpan, ...]] = deque()
         self.taken = threading.Event()
 
-    def get(self, timeout_seconds: float) -> Batch | None:
+    def get(self, timeout_seconds: float) -> tuple[WireSpan, ...] | None:
         if self.batches:
             return self.batches.popleft()
         self.taken.set()
@@ -227,10 +227,10 @@ def test_stop_empties_the_inbox_and_releases_everything():
     """At shutdown nothing that was accepted stays behind."""
     inbox, sink = WaitingInbox(), RecordingSink()
     worker = Worker(inbox, Assembler(), sink, SystemClock(), Counts())
-    inbox.batches.append(Batch((span(1), span(2, held=False))))
+    inbox.batches.append((span(1), span(2, held=False)))
     worker.start()
     assert inbox.taken.wait(5)
-    inbox.batches.append(Batch((span(3, root=True),)))
+    inbox.batches.append((span(3, root=True),))
     assert worker.stop(5.0)
     assert worker.stop(5.0)
     (trace,) = sink.traces
@@ -240,18 +240,19 @@ def test_stop_empties_the_inbox_and_releases_everything():
 
 
 def test_stop_gives_up_on_a_sink_that_stays_full():
-    """After the grace the rest is counted as dropped by shutdown."""
+    """After the grace it ends; what it held is journalled, and decided after the next start."""
 
     def before(_method):
         raise Unavailable("full", 0.01)
 
-    inbox, sink, counts = WaitingInbox(), RecordingSink(), Counts()
+    inbox, sink = WaitingInbox(), RecordingSink()
     sink.before = before
-    worker = Worker(inbox, Assembler(), sink, SystemClock(), counts)
-    inbox.batches.append(Batch((span(1), span(2, held=False))))
+    worker = Worker(inbox, Assembler(), sink, SystemClock(), Counts())
+    inbox.batches.append((span(1), span(2, held=False)))
     worker.start()
     assert worker.stop(0.05)
-    assert counts.drops == {"shutdown": 2}
+    assert sink.forwarded == []
+    assert sink.traces == []
 
 
 def test_the_thread_outlives_a_defective_inbox():
@@ -268,7 +269,7 @@ def test_the_thread_outlives_a_defective_inbox():
 
     inbox, sink, counts = Moody(), RecordingSink(), Counts()
     worker = Worker(inbox, Assembler(), sink, SystemClock(), counts, poll_seconds=0.01)
-    inbox.batches.append(Batch((span(1, root=True),)))
+    inbox.batches.append((span(1, root=True),))
     worker.start()
     assert inbox.taken.wait(5)
     assert worker.stop(5.0)

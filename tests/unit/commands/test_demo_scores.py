@@ -1,6 +1,7 @@
 """How verdicts on spans are compared with what was planted."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -9,9 +10,14 @@ from samples import wire_span as wire
 
 from otel_raglog.commands.demo_scores import Hit, print_outcomes, print_scores, read_outcomes
 from otel_raglog.model import FaultType, Stage
-from otel_raglog.report.annotations import AnnotationOptions, annotate, append
+from otel_raglog.report.annotations import AnnotationOptions, annotate
 
 PARENTS = {TOP: b"", RETRIEVER: TOP, GENERATOR: TOP}
+
+
+def with_bytes(span, addition):
+    """Return a span with a verdict appended."""
+    return replace(span, raw=span.raw + addition)
 
 
 def annotated(faulty):
@@ -19,7 +25,7 @@ def annotated(faulty):
     spans = {span_id: decoded_span(span_id) for span_id in PARENTS}
     added = annotate([make_report(faulty)], spans, AnnotationOptions())
     return [
-        append(wire(span_message(span_id, parent)), added[span_id])
+        with_bytes(wire(span_message(span_id, parent)), added[span_id])
         for span_id, parent in PARENTS.items()
     ]
 
@@ -92,7 +98,7 @@ def test_two_runs_of_one_trace_are_told_apart():
     }
     questions = {TOP: "First?", second_top: "Second?"}
     spans = [
-        append(
+        with_bytes(
             wire(
                 span_message(
                     span_id, parents[span_id], attributes={"input.value": questions.get(span_id)}

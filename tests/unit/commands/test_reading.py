@@ -10,10 +10,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 from rag_traces import OTHER_SPANS, RAG_SPANS, rag_trace
 from samples import key_value, span_message
 
-from otel_raglog.commands.reading import read_files
+from otel_raglog.clock import ManualClock
+from otel_raglog.commands.reading import read_files, spans_of
 from otel_raglog.errors import BadInput
-from otel_raglog.model import Completion
-from otel_raglog_exporters.grouping import encode_request
+from otel_raglog.journal.dead_letters import DeadLetterFile
+from otel_raglog.model import Completion, Payload, Signal
+from otel_raglog_exporters.grouping import encode_payload, encode_request
 from otel_raglog_exporters.registry import build_exporter
 
 RECORD = {
@@ -33,7 +35,7 @@ def otlp_lines(tmp_path):
     path = tmp_path / "traces.jsonl"
     exporter = build_exporter("file", {"path": str(path)})
     for number in range(2):
-        exporter.export(rag_trace(random.Random(number), number))
+        exporter.export(encode_payload(rag_trace(random.Random(number), number)))
     exporter.close()
     return path
 
@@ -229,3 +231,41 @@ def test_problems_of_another_file_are_kept(tmp_path, otlp_lines):
     body = encode_request(rag_trace(random.Random(1), 1))
     good = write(tmp_path, "x", body)
     assert read_files([bad, good]).problems == read_files([bad]).problems != []
+
+
+@pytest.fixture
+def letters(tmp_path):
+    """A trace and log records that a destination refused, as the service keeps them."""
+    kept = DeadLetterFile(tmp_path / "dead", 10**9, ManualClock())
+    trace = encode_payload(rag_trace(random.Random(1), 1), (("tenant", "a"),))
+    assert kept.put("backend", trace, "http_400", "bad")
+    assert kept.put("backend", Payload(Signal.LOGS, b"\x0a\x00", 1), "http_400", "bad")
+    return tmp_path / "dead" / "backend.jsonl"
+
+
+def test_spans_in_dead_letters_are_read(letters):
+    """What a destination refused can be judged; what holds no spans is named."""
+    reading = read_files([letters])
+    assert len(reading.batches[0].spans) == RAG_SPANS + OTHER_SPANS
+    assert len(reading.traces()) == 1
+    assert reading.problems == [f"{letters}, line 2: a dead letter of logs, which hold no spans"]
+
+
+def test_dead_letters_are_kept_as_they_are_to_be_sent(letters):
+    """Every signal, with body, headers and count."""
+    reading = read_files([letters], to_send=True)
+    trace, logs = reading.requests
+    assert trace == encode_payload(rag_trace(random.Random(1), 1), (("tenant", "a"),))
+    assert logs == Payload(Signal.LOGS, b"\x0a\x00", 1)
+    assert (reading.batches, reading.problems) == ([], [])
+    assert len(spans_of(trace).spans) == RAG_SPANS + OTHER_SPANS
+
+
+def test_a_damaged_dead_letter_costs_itself(letters):
+    """Its line is named, and the others are read."""
+    with letters.open("a") as file:
+        file.write('{"exporter": "b", "signal": "traces", "reason": "x", "body": "%%%"}\n')
+    for to_send in (False, True):
+        reading = read_files([letters], to_send=to_send)
+        assert len(reading.requests) == (2 if to_send else 1)
+        assert "line 3: no dead letter" in reading.problems[-1]

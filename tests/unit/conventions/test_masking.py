@@ -7,7 +7,17 @@ from otel_raglog.conventions.masking import is_redacted
 
 @pytest.mark.parametrize(
     "text",
-    ["__REDACTED__", "[REDACTED]", "<REDACTED by policy>", "[[masked: pii]]", "***", " redacted "],
+    [
+        "__REDACTED__",
+        "[REDACTED]",
+        "<REDACTED by policy>",
+        "[[masked: pii]]",
+        "***",
+        " redacted ",
+        '"(Hidden)"',
+        "'{filtered}'",
+        "Redacted",
+    ],
 )
 def test_placeholders(text):
     """A whole value that is a placeholder is redacted."""

@@ -1,9 +1,8 @@
-"""What the exporters' tests share: spans of real OTLP bytes, and receivers with real sockets."""
+"""What the exporters' tests share: items of real OTLP bytes, and receivers with real sockets."""
 
 from __future__ import annotations
 
 import gc
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -11,12 +10,16 @@ import pytest
 from google.protobuf import any_pb2
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
+from memory_source import Books
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as service
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope, KeyValue
+from opentelemetry.proto.logs.v1 import logs_pb2
+from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from otel_raglog.model import Origin, WireSpan
+from otel_raglog.model import Origin, Payload, RawSpan, Signal
+from otel_raglog_exporters.otlp_grpc import EXPORT_METHODS
 
 UNKNOWN_FIELD = bytes.fromhex("c23e03616263")  # field 1000, three bytes
 
@@ -41,7 +44,9 @@ def make_origin(service_name: str = "shop", scope: str = "lib") -> Origin:
     )
 
 
-def make_span(number: int, *, origin: Origin | None = None, size: int = 0, **attributes):
+def make_span(
+    number: int, *, origin: Origin | None = None, size: int = 0, **attributes: object
+) -> RawSpan:
     message = trace_pb2.Span(
         trace_id=b"\xab" * 16,
         span_id=number.to_bytes(8, "big"),
@@ -52,17 +57,30 @@ def make_span(number: int, *, origin: Origin | None = None, size: int = 0, **att
     )
     if size:
         message.attributes.append(attribute("text", "x" * size))
-    return WireSpan(
-        trace_id=message.trace_id,
-        span_id=message.span_id,
-        parent_id=b"",
-        remote_parent=False,
-        held=True,
-        finishes_run=False,
-        spoofed=False,
-        origin=origin or make_origin(),
-        raw=message.SerializeToString() + UNKNOWN_FIELD,
-    )
+    return RawSpan(origin or make_origin(), message.SerializeToString() + UNKNOWN_FIELD)
+
+
+def make_logs(*texts: str) -> Payload:
+    block = logs_pb2.ResourceLogs()
+    records = block.scope_logs.add().log_records
+    for text in texts:
+        record = records.add(time_unix_nano=5, severity_number=9, trace_id=b"\xab" * 16)
+        record.body.string_value = text
+    body = logs_pb2.LogsData(resource_logs=[block]).SerializeToString()
+    return Payload(Signal.LOGS, body, len(texts))
+
+
+def make_metrics(*points: int) -> Payload:
+    """Return a gauge and a sum for each number, with so many data points each."""
+    block = metrics_pb2.ResourceMetrics()
+    metrics = block.scope_metrics.add().metrics
+    for count in points:
+        gauge, total = metrics.add(name="gauge"), metrics.add(name="sum")
+        for number in range(count):
+            gauge.gauge.data_points.add(as_int=number, time_unix_nano=7)
+            total.sum.data_points.add(as_double=number)
+    body = metrics_pb2.MetricsData(resource_metrics=[block]).SerializeToString()
+    return Payload(Signal.METRICS, body, 2 * sum(points))
 
 
 @pytest.fixture
@@ -77,42 +95,22 @@ def origin():
     return make_origin
 
 
-class Observer:
-    """Adds up what a sender tells."""
+@pytest.fixture
+def logs():
+    """Return the maker of payloads of log records, one for each text."""
+    return make_logs
 
-    def __init__(self) -> None:
-        self.forwards = self.rejections = self.retries = 0
-        self.drops: dict[str, int] = {}
-        self.last_queue = (0, 0)
-        self.names: set[str] = set()
-        self.retried_once = threading.Event()
 
-    def forwarded(self, exporter, count):
-        self.names.add(exporter)
-        self.forwards += count
-
-    def dropped(self, exporter, reason, count):
-        self.names.add(exporter)
-        self.drops[reason] = self.drops.get(reason, 0) + count
-
-    def backend_rejected(self, exporter, count):
-        self.names.add(exporter)
-        self.rejections += count
-
-    def retried(self, exporter):
-        self.names.add(exporter)
-        self.retries += 1
-        self.retried_once.set()
-
-    def queue(self, exporter, spans, size_bytes):
-        self.names.add(exporter)
-        self.last_queue = (spans, size_bytes)
+@pytest.fixture
+def metrics():
+    """Return the maker of payloads of data points."""
+    return make_metrics
 
 
 @pytest.fixture
 def observer():
-    """Return an observer that adds up."""
-    return Observer()
+    """Return an observer that adds up, and keeps dead letters."""
+    return Books()
 
 
 class GrpcReceiver:
@@ -121,22 +119,31 @@ class GrpcReceiver:
     An answer is a response message, or a status code with an optional delay for RetryInfo.
     """
 
-    def __init__(self, port: int = 0) -> None:
-        self.requests: list[service.ExportTraceServiceRequest] = []
+    def __init__(self, port: int = 0, credentials: grpc.ServerCredentials | None = None) -> None:
         self.bodies: list[bytes] = []
+        self.methods: list[str] = []
         self.metadata: list[dict] = []
         self.answers: list = []
         self._server = grpc.server(ThreadPoolExecutor(2))
-        handler = grpc.unary_unary_rpc_method_handler(self._export)
-        self._server.add_generic_rpc_handlers(
-            (
-                grpc.method_handlers_generic_handler(
-                    "opentelemetry.proto.collector.trace.v1.TraceService", {"Export": handler}
-                ),
-            )
+        for method in EXPORT_METHODS.values():
+            _, name, export = method.split("/")
+            handlers = {export: grpc.unary_unary_rpc_method_handler(self._taker(method))}
+            handler = grpc.method_handlers_generic_handler(name, handlers)
+            self._server.add_generic_rpc_handlers((handler,))
+        address = f"127.0.0.1:{port}"
+        self.port = (
+            self._server.add_secure_port(address, credentials)
+            if credentials
+            else self._server.add_insecure_port(address)
         )
-        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self._server.start()
+
+    def _taker(self, method: str):
+        def take(body: bytes, context) -> bytes:
+            self.methods.append(method)
+            return self._export(body, context)
+
+        return take
 
     def _export(self, body: bytes, context) -> bytes:
         self.metadata.append(dict(context.invocation_metadata()))
@@ -152,15 +159,14 @@ class GrpcReceiver:
             status = status_pb2.Status(code=number, message="scripted", details=[detail])
             context.abort_with_status(rpc_status.to_status(status))
         self.bodies.append(body)
-        self.requests.append(service.ExportTraceServiceRequest.FromString(body))
         return answer.SerializeToString()
 
     @property
     def span_ids(self) -> list[int]:
         return [
             int.from_bytes(span.span_id, "big")
-            for request in self.requests
-            for resource in request.resource_spans
+            for body in self.bodies
+            for resource in service.ExportTraceServiceRequest.FromString(body).resource_spans
             for scope in resource.scope_spans
             for span in scope.spans
         ]
@@ -180,11 +186,11 @@ def grpc_receiver():
 
 @pytest.fixture
 def start_grpc_receiver():
-    """Return a starter of gRPC receivers on a given port."""
+    """Return a starter of gRPC receivers: on a given port, with given credentials."""
     receivers = []
 
-    def start(port: int = 0) -> GrpcReceiver:
-        receivers.append(GrpcReceiver(port))
+    def start(port: int = 0, credentials: grpc.ServerCredentials | None = None) -> GrpcReceiver:
+        receivers.append(GrpcReceiver(port, credentials))
         return receivers[-1]
 
     yield start

@@ -8,8 +8,9 @@ import pytest
 from inline_snapshot import snapshot
 
 from otel_raglog.errors import Rejected
-from otel_raglog.model import Origin, WireSpan
+from otel_raglog.model import Origin, RawSpan
 from otel_raglog_exporters.console import ConsoleConfig, ConsoleExporter
+from otel_raglog_exporters.grouping import encode_payload
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def printed():
     def export(*spans, **options):
         stream = io.StringIO()
         exporter = ConsoleExporter(ConsoleConfig(**options), stream)
-        assert exporter.export(spans).accepted == len(spans)
+        assert exporter.export(encode_payload(spans)).accepted == len(spans)
         return stream.getvalue()
 
     return export
@@ -98,8 +99,26 @@ def test_text_from_outside_cannot_steer_the_terminal(printed, span):
 
 def test_spans_that_cannot_be_read_are_taken_silently(printed):
     """The console is for people; it refuses nothing."""
-    odd = WireSpan(b"", b"", b"", False, True, False, False, Origin(b"\xff", b""), b"\xffraglog.")
-    assert printed(odd) == ""
+    for origin in (Origin(b"\xff", b""), Origin(b"", b"")):
+        assert printed(RawSpan(origin, b"\xffraglog.")) == ""
+
+
+def test_an_unreadable_span_hides_no_other(printed, span, faulty_run):
+    """What can be read is printed."""
+    odd = RawSpan(Origin(b"", b""), b"\xff")
+    assert printed(odd, *faulty_run) == printed(*faulty_run)
+
+
+def test_logs_and_metrics_are_a_line_each(logs, metrics):
+    """The console says what came by, and how much of it."""
+    stream = io.StringIO()
+    exporter = ConsoleExporter(ConsoleConfig(), stream)
+    assert exporter.export(logs("secret", "words")).accepted == 2
+    assert exporter.export(metrics(2, 1)).accepted == 6
+    assert stream.getvalue() == snapshot("""\
+logs: 2 log records
+metrics: 6 data points
+""")
 
 
 def test_a_closed_stream_is_a_refusal(span):
@@ -108,5 +127,5 @@ def test_a_closed_stream_is_a_refusal(span):
     exporter = ConsoleExporter(ConsoleConfig(), stream)
     stream.close()
     with pytest.raises(Rejected) as refusal:
-        exporter.export([span(1, raglog__run__verdict="ok")])
+        exporter.export(encode_payload([span(1, raglog__run__verdict="ok")]))
     assert refusal.value.reason == "console_gone"

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from otel_raglog.errors import ConfigError
+from otel_raglog.model import Signal
 from otel_raglog_exporters.endpoint import (
     GrpcTarget,
     TlsConfig,
     checked_headers,
     grpc_target,
-    http_url,
+    headers_beside,
+    http_urls,
     read_response,
     shortened,
 )
@@ -60,20 +62,30 @@ def test_bad_grpc_endpoints(endpoint, tls):
 )
 def test_http_endpoints(endpoint, url):
     """The path of the specification is appended unless it is there."""
-    assert http_url(endpoint, None) == url
+    assert http_urls(endpoint, None)[Signal.TRACES] == url
+
+
+@pytest.mark.parametrize("given", ["", "/", "/v1/traces", "/v1/logs/", "/v1/metrics"])
+def test_the_signals_have_addresses_side_by_side(given):
+    """Whichever of them is given, or only their beginning."""
+    assert http_urls(f"https://cloud/otel{given}", None) == {
+        Signal.TRACES: "https://cloud/otel/v1/traces",
+        Signal.METRICS: "https://cloud/otel/v1/metrics",
+        Signal.LOGS: "https://cloud/otel/v1/logs",
+    }
 
 
 @pytest.mark.parametrize("endpoint", ["tempo:4318", "http://", "grpc://tempo", "http://a:99999"])
 def test_bad_http_endpoints(endpoint):
     """An endpoint over HTTP needs scheme, host and a possible port."""
     with pytest.raises(ConfigError, match="endpoint"):
-        http_url(endpoint, None)
+        http_urls(endpoint, None)
 
 
 def test_plain_text_with_tls_files_is_a_contradiction():
     """Nobody who configures certificates wants plain text."""
     with pytest.raises(ConfigError, match="https"):
-        http_url("http://tempo", TlsConfig())
+        http_urls("http://tempo", TlsConfig())
 
 
 def test_headers_are_lower_case():
@@ -89,6 +101,14 @@ def test_bad_headers(name, value):
     with pytest.raises(ConfigError) as failure:
         checked_headers({name: value})
     assert "line" not in str(failure.value)
+
+
+def test_passing_headers_go_beside_our_own():
+    """Ours win, and what cannot be sent is left out rather than refused."""
+    passing = (("tenant", " a "), ("tenant", "b"), ("auth", "x"), ("te", "x"), ("Upper", "x"),
+               ("x-bin", "x"), ("grpc-encoding", "gzip"), ("", "x"), ("a b", "x"), ("umlaut", "\u00e4"),
+               ("line", "a\nb"))  # fmt: skip
+    assert headers_beside((("auth", "ours"),), passing) == (("tenant", "a"), ("tenant", "b"))
 
 
 def test_missing_tls_files_are_named(tmp_path):
@@ -108,9 +128,9 @@ def test_half_a_client_certificate_is_refused():
 
 def test_an_unreadable_answer_rejects_nothing():
     """The status said success; a body that says nothing takes nothing back."""
-    outcome = read_response(b"<html>", 3)
+    outcome = read_response(Signal.LOGS, b"<html>", 3)
     assert (outcome.accepted, outcome.rejected) == (3, 0)
-    assert outcome.message
+    assert outcome.message == "the answer is no ExportLogsServiceResponse"
 
 
 def test_foreign_messages_are_cut_and_printable():

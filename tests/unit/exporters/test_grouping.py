@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from otel_raglog.model import Origin, WireSpan
-from otel_raglog_exporters.grouping import RequestSize, encode_request, split_spans
+from otel_raglog.model import Origin, Payload, RawSpan, Signal
+from otel_raglog_exporters.grouping import RequestSize, encode_payload, encode_request, split_spans
 
 
 def decoded(body: bytes) -> ExportTraceServiceRequest:
@@ -30,6 +32,13 @@ def test_spans_are_byte_for_byte_what_they_were(span):
     assert one.origin.resource in encode_request([one])
 
 
+def test_a_payload_counts_its_spans_and_keeps_its_headers(span):
+    """It is the request of the same spans."""
+    spans, headers = [span(1), span(2)], (("tenant", "a"),)
+    expected = Payload(Signal.TRACES, encode_request(spans), 2, headers)
+    assert encode_payload(iter(spans), headers) == expected
+
+
 def test_spans_are_grouped_by_equal_origins(span, origin):
     """Equal bytes make one group, even if they are different objects; order is kept."""
     spans = [
@@ -43,6 +52,16 @@ def test_spans_are_grouped_by_equal_origins(span, origin):
         for group in decoded(encode_request(spans)).resource_spans
     ]
     assert shape == [[[1, 4], [3]], [[2]]]
+
+
+@pytest.mark.parametrize("step", [0x80, 0x4000, 0x200000])
+def test_lengths_of_any_size_are_written(step):
+    """protobuf reads back the bytes around every step of a length's own length."""
+    for size in range(step - 8, step + 2):
+        raws = [Span(name="x" * size).SerializeToString(), Span(name="q").SerializeToString()]
+        spans = [RawSpan(Origin(b"", b""), raw) for raw in raws]
+        (block,) = decoded(encode_request(spans)).resource_spans
+        assert [one.SerializeToString() for one in block.scope_spans[0].spans] == raws
 
 
 def test_requests_stay_below_the_limit(span):
@@ -66,7 +85,7 @@ def any_span(draw):
     origin = Origin(
         draw(st.sampled_from([b"", b"\x1a\x01a"])), draw(st.sampled_from([b"", b"q" * 200]))
     )
-    return WireSpan(b"", b"", b"", False, True, False, False, origin, draw(blob))
+    return RawSpan(origin, draw(blob))
 
 
 @given(st.lists(any_span(), max_size=20), st.integers(1, 600))

@@ -7,12 +7,16 @@ from random import Random
 
 import pytest
 from google.rpc import status_pb2
+from memory_source import MemorySource
+from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as service
 from werkzeug import Response
 
 from otel_raglog.clock import ManualClock
 from otel_raglog.errors import ConfigError, Rejected, Unavailable
-from otel_raglog_exporters.grouping import encode_request
+from otel_raglog.model import Signal
+from otel_raglog_exporters.grouping import encode_payload, encode_request
 from otel_raglog_exporters.otlp_http import OtlpHttpConfig, OtlpHttpExporter
 from otel_raglog_exporters.sending import ExportOutcome, Sender, SendingConfig
 
@@ -41,7 +45,7 @@ def test_the_request_arrives_as_it_was_put_together(httpserver, connect, span, c
     httpserver.expect_request(PATH, method="POST").respond_with_data(b"")
     spans = [span(1), span(2)]
     exporter = connect(compression=compression, headers={"Authorization": "Basic x"})
-    assert exporter.export(spans) == ExportOutcome(2)
+    assert exporter.export(encode_payload(spans)) == ExportOutcome(2)
     request, _ = httpserver.log[0]
     body = request.data
     if compression == "gzip":
@@ -52,6 +56,38 @@ def test_the_request_arrives_as_it_was_put_together(httpserver, connect, span, c
     assert request.headers["Authorization"] == "Basic x"
 
 
+def test_each_signal_has_a_path_of_its_own(httpserver, connect, span, logs, metrics):
+    """The last part of the address names the signal, and the answer is read accordingly."""
+    partial = [
+        service.ExportTraceServiceResponse(),
+        metrics_service_pb2.ExportMetricsServiceResponse(),
+        logs_service_pb2.ExportLogsServiceResponse(),
+    ]
+    partial[0].partial_success.rejected_spans = 1
+    partial[1].partial_success.rejected_data_points = 2
+    partial[2].partial_success.rejected_log_records = 3
+    payloads = [encode_payload([span(1)]), metrics(1), logs("a", "b", "c")]
+    exporter = connect(endpoint=httpserver.url_for("/base/v1/traces"), compression="none")
+    for payload, answer in zip(payloads, partial, strict=True):
+        path = f"/base/v1/{payload.signal}"
+        httpserver.expect_request(path).respond_with_data(answer.SerializeToString())
+    assert [exporter.export(payload).rejected for payload in payloads] == [1, 2, 3]
+    assert [request.data for request, _ in httpserver.log] == [p.body for p in payloads]
+
+
+def test_headers_of_the_payload_go_out_beside_the_configured_ones(httpserver, connect, span):
+    """A configured header wins; those of connection and body are not passed on."""
+    httpserver.expect_request(PATH).respond_with_data(b"")
+    passing = (("tenant", "a"), ("authorization", "theirs"), ("host", "evil"), ("x-b", " b "))
+    exporter = connect(headers={"Authorization": "ours"})
+    exporter.export(encode_payload([span(1)], passing))
+    request, _ = httpserver.log[0]
+    assert request.headers["Tenant"] == "a"
+    assert request.headers["X-B"] == "b"
+    assert request.headers.getlist("Authorization") == ["ours"]
+    assert request.headers.getlist("Host") != ["evil"]
+
+
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_retryable_statuses(httpserver, connect, span, status):
     """The statuses that the specification calls retryable are, with their Retry-After."""
@@ -59,7 +95,7 @@ def test_retryable_statuses(httpserver, connect, span, status):
         "busy", status=status, headers={"Retry-After": "30"}
     )
     with pytest.raises(Unavailable, match="busy") as failure:
-        connect().export([span(1)])
+        connect().export(encode_payload([span(1)]))
     assert failure.value.retry_after_seconds == 30.0
 
 
@@ -78,7 +114,7 @@ def test_retry_after_may_be_a_date(httpserver, connect, span, header, seconds):
         b"", status=503, headers={"Retry-After": header}
     )
     with pytest.raises(Unavailable) as failure:
-        connect(ManualClock(100.0)).export([span(1)])
+        connect(ManualClock(100.0)).export(encode_payload([span(1)]))
     assert failure.value.retry_after_seconds == seconds
 
 
@@ -90,7 +126,7 @@ def test_other_statuses_are_refusals(httpserver, connect, span, status):
         answer, status=status, content_type="application/x-protobuf"
     )
     with pytest.raises(Rejected, match="bad data") as refusal:
-        connect().export([span(1)])
+        connect().export(encode_payload([span(1)]))
     assert refusal.value.reason == f"http_{status}"
 
 
@@ -100,7 +136,7 @@ def test_redirects_are_not_followed(httpserver, connect, span):
         b"", status=307, headers={"Location": httpserver.url_for("/elsewhere")}
     )
     with pytest.raises(Rejected) as refusal:
-        connect().export([span(1)])
+        connect().export(encode_payload([span(1)]))
     assert refusal.value.reason == "http_307"
     assert len(httpserver.log) == 1
 
@@ -111,14 +147,16 @@ def test_partial_success(httpserver, connect, span):
     answer.partial_success.rejected_spans = 2
     answer.partial_success.error_message = "too old"
     httpserver.expect_request(PATH).respond_with_data(answer.SerializeToString())
-    assert connect().export([span(1), span(2), span(3)]) == ExportOutcome(1, 2, "too old")
+    assert connect().export(encode_payload([span(1), span(2), span(3)])) == ExportOutcome(
+        1, 2, "too old"
+    )
 
 
 def test_an_answer_without_end_is_cut(httpserver, connect, span):
     """A receiver cannot fill our memory with its answer."""
     httpserver.expect_request(PATH).respond_with_data(b"\x00" * 3_000_000, status=400)
     with pytest.raises(Rejected) as refusal:
-        connect().export([span(1)])
+        connect().export(encode_payload([span(1)]))
     assert len(str(refusal.value)) < 400
 
 
@@ -126,7 +164,7 @@ def test_a_refused_connection_is_retryable(connect, span):
     """A receiver that is down may come back."""
     exporter = connect(endpoint="http://127.0.0.1:9")
     with pytest.raises(Unavailable, match="ConnectError"):
-        exporter.export([span(1)])
+        exporter.export(encode_payload([span(1)]))
 
 
 def test_spans_survive_an_outage(httpserver, connect, span, observer):
@@ -137,27 +175,29 @@ def test_spans_survive_an_outage(httpserver, connect, span, observer):
         Response(status=503, headers={"Retry-After": "4"}),
         Response(status=429, headers={"Retry-After": "9"}),
         Response(partial.SerializeToString()),
-        Response(status=400),
+        Response(status=401),
         Response(b""),
     ]
     httpserver.expect_request(PATH).respond_with_handler(lambda _request: answers.pop(0))
     waits = []
-    config = SendingConfig(batch_seconds=0.0, batch_spans=2)
+    source = MemorySource(*[encode_payload([span(number)]) for number in range(6)])
     sender = Sender(
         connect(),
-        config,
+        source,
+        Signal.TRACES,
+        SendingConfig(batch_seconds=0.0, batch_items=2),
+        observer,
         observer,
         ManualClock(),
         Random(1),
         wait=lambda _event, seconds: waits.append(seconds),
     )
-    sender.offer([span(number) for number in range(6)])
     sender.start()
-    assert sender.stop(10.0)
-    counts = sender.counts()
-    assert counts.balanced
+    assert sender.stop(10.0) == 0
     assert waits == [4.0, 9.0]
-    assert (counts.forwarded, counts.backend_rejected, counts.dropped) == (3, 1, {"http_400": 2})
+    assert (observer.forwards, observer.rejections, observer.drops) == (3, 1, {"http_401": 2})
+    (letter,) = [letter for _, letter, _, _ in observer.letters]
+    assert letter.body == encode_request([span(2)]) + encode_request([span(3)])
 
 
 def test_a_bad_endpoint_fails_at_start():

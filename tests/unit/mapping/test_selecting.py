@@ -1,5 +1,6 @@
 """What was selected for the prompt."""
 
+import pytest
 from span_trees import llm, oi, retriever
 
 from otel_raglog.mapping.collapse import llm_calls
@@ -64,3 +65,17 @@ def test_what_a_judge_rejected(view_of):
 
     assert ids(judge) == "a"
     assert ids() == "ba"
+
+
+@pytest.mark.parametrize("again", [("b", OTHER.text), (None, OTHER.text), ("b", "")])
+def test_what_was_found_once_more_was_not_rejected(view_of, again):
+    """A chunk that the next search gives too, by id or by text, was dropped if anything."""
+    view = view_of(
+        retriever("r", Q, ("b", OTHER.text)),
+        llm("grade", f"Relevant? {OTHER.text}", "no"),
+        retriever("r", Q, ("a", CHUNK.text), again),
+        llm("answer", CHUNK.text, "At 22:15."),
+    )
+    judge, answer = llm_calls(view)
+    chosen = selected_chunks(view, find_search(view), [answer], [judge])
+    assert {chunk.id for chunk in chosen.value} == {"a", "b"}

@@ -1,13 +1,60 @@
 """When texts say the same, and what a program may take from an output."""
 
+import random
+import re
+from difflib import SequenceMatcher
+
 import pytest
 
-from otel_raglog.mapping.texts import holds, lines_of, normal, pieces_of, same_text, sections
+from otel_raglog.mapping.texts import (
+    CLOSE,
+    beginning,
+    folded,
+    holds,
+    lines_of,
+    normal,
+    pieces_of,
+    same_text,
+    sections,
+    squeezed,
+)
 
 
 def test_normal():
     """Case, white space, quotes and end punctuation do not count."""
     assert normal('  "Night\n ferry?" ') == normal("night ferry")
+
+
+def test_every_kind_of_white_space_is_squeezed():
+    """Each run of white space, of any alphabet, is one blank; long texts are no exception."""
+    blanks = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+    assert squeezed(f"{blanks}a{blanks}b{blanks}") == "a b"
+    text = f" The\u00a0 Ferry\n\n{blanks}" * 2_000
+    assert squeezed(text) == re.sub(r"\s+", " ", text).strip()
+    assert folded(text) == squeezed(text).casefold()
+
+
+@pytest.mark.parametrize("text", ["", '"The  Night\nFerry!"', "\u00df" * 60, "... ?", "a\u2019"])
+def test_a_beginning_is_that_of_the_normal_text(text):
+    """Only the rest is not looked at, also where folding makes two letters of one."""
+    assert beginning(text, 48) == normal(text)[:48]
+
+
+def test_close_texts_are_those_of_difflib():
+    """The quick rejection rejects nothing that difflib finds close."""
+    source = random.Random(1)
+    verdicts = set()
+    for _ in range(300):
+        one = "".join(source.choices("ab c", k=source.randint(1, 30))) + "."
+        two = list(one)
+        for _ in range(source.randint(0, 4)):
+            two[source.randrange(len(two))] = source.choice("abcd ")
+        first, second = normal(one), normal("".join(two))
+        ratio = SequenceMatcher(None, first, second, autojunk=False).ratio()
+        close = first == second or (bool(first and second) and ratio >= CLOSE)
+        assert same_text(one, "".join(two)) is close
+        verdicts.add((close, first == second))
+    assert verdicts == {(True, True), (True, False), (False, False)}
 
 
 @pytest.mark.parametrize(
@@ -29,6 +76,7 @@ def test_holds():
     """Containment ignores white space and case, and nothing holds the empty text."""
     assert holds("The  Night\nferry leaves", "night ferry")
     assert not holds("anything", " ")
+    assert not holds('He said " . " twice', '" . "')
 
 
 def test_lines():

@@ -6,13 +6,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
-from otel_raglog.receive.inbox import MemoryInbox
+from otel_raglog.errors import TooLarge, Unavailable
+from otel_raglog.model import Signal
+from otel_raglog.receive.inbox import Arrival
 from otel_raglog.receive.intake import Intake
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
+from otel_raglog.receive.sifting import Sifter
+from otel_raglog.receive.wire import wrap as put_into_field
 
 TRACE_ID = bytes(range(1, 17))
 
@@ -21,14 +29,38 @@ class RememberingObserver:
     """Remembers what it was told."""
 
     def __init__(self) -> None:
-        self.spans_received = 0
+        self.items_received: Counter[Signal] = Counter()
         self.reasons: Counter[str] = Counter()
 
-    def received(self, spans: int) -> None:
-        self.spans_received += spans
+    @property
+    def spans_received(self) -> int:
+        return self.items_received[Signal.TRACES]
 
-    def rejected(self, reason: str, spans: int) -> None:
-        self.reasons[reason] += spans
+    def received(self, signal: Signal, items: int) -> None:
+        self.items_received[signal] += items
+
+    def rejected(self, signal: Signal, reason: str, items: int) -> None:
+        self.reasons[reason] += items
+
+
+class RecordingInbox:
+    """Keeps what it accepts; refuses while it is told to."""
+
+    def __init__(self) -> None:
+        self.arrivals: list[Arrival] = []
+        self.retry_after_seconds: float | None = None
+        self.too_small = False
+
+    @property
+    def items(self) -> int:
+        return sum(arrival.items for arrival in self.arrivals)
+
+    def accept(self, arrival: Arrival) -> None:
+        if self.retry_after_seconds is not None:
+            raise Unavailable("the journal is full", self.retry_after_seconds)
+        if self.too_small:
+            raise TooLarge("more than the whole journal may hold")
+        self.arrivals.append(arrival)
 
 
 @pytest.fixture
@@ -42,16 +74,24 @@ def markers() -> Markers:
 
 
 @pytest.fixture
-def inbox() -> MemoryInbox:
-    return MemoryInbox(max_spans=1000, max_bytes=256 * 1024 * 1024)
+def inbox() -> RecordingInbox:
+    return RecordingInbox()
 
 
 @pytest.fixture
 def make_intake(
-    inbox: MemoryInbox, observer: RememberingObserver, markers: Markers
+    inbox: RecordingInbox, observer: RememberingObserver, markers: Markers
 ) -> Callable[..., Intake]:
-    def make(**limits: int) -> Intake:
-        return Intake(inbox, observer, Limits(**limits), markers)
+    """Builds an intake with some limits, and with options such as ``why_refuse``."""
+
+    def make(
+        instance_id: str = "me",
+        why_refuse: Callable[[int], str | None] | None = None,
+        **limits: int,
+    ) -> Intake:
+        chosen = Limits(**limits)
+        sifter = Sifter(chosen, markers)
+        return Intake(inbox, observer, chosen, sifter, instance_id, why_refuse)
 
     return make
 
@@ -87,23 +127,30 @@ def one_span(make_span: Callable[..., Span], pack: Callable[..., bytes]) -> byte
 
 
 @pytest.fixture
+def bodies(one_span: bytes) -> dict[Signal, bytes]:
+    """A request of one item of each signal."""
+    logs = ExportLogsServiceRequest()
+    logs.resource_logs.add().scope_logs.add().log_records.add(time_unix_nano=1)
+    metrics = ExportMetricsServiceRequest()
+    metric = metrics.resource_metrics.add().scope_metrics.add().metrics.add(name="m")
+    metric.gauge.data_points.add(time_unix_nano=1, as_int=1)
+    return {
+        Signal.TRACES: one_span,
+        Signal.METRICS: metrics.SerializeToString(),
+        Signal.LOGS: logs.SerializeToString(),
+    }
+
+
+@pytest.fixture
 def hostile_spans() -> bytes:
     """8 MiB that protobuf reads as 4.2 million empty spans."""
-    return _wrap(1, _wrap(2, b"\x12\x00" * (4 * 1024 * 1024)))
+    return put_into_field(1, put_into_field(2, b"\x12\x00" * (4 * 1024 * 1024)))
 
 
 @pytest.fixture
 def wrap() -> Callable[[int, bytes], bytes]:
     """Puts bytes into a length-delimited protobuf field."""
-    return _wrap
-
-
-def _wrap(number: int, payload: bytes) -> bytes:
-    length, size = b"", len(payload)
-    while size > 0x7F:
-        length += bytes([size & 0x7F | 0x80])
-        size >>= 7
-    return bytes([number << 3 | 2]) + length + bytes([size]) + payload
+    return put_into_field
 
 
 @pytest.fixture

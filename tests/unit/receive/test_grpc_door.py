@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 
 import grpc
@@ -11,8 +12,9 @@ from grpc_status import rpc_status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from otel_raglog.errors import ConfigError
-from otel_raglog.receive.grpc_door import SERVICE, GrpcDoor
-from otel_raglog.receive.inbox import MemoryInbox
+from otel_raglog.model import Signal
+from otel_raglog.receive.grpc_door import SERVICES, GrpcDoor
+from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.intake import Intake
 
 MIB = 1024 * 1024
@@ -33,10 +35,10 @@ def connect() -> Iterator[Callable[..., Callable[..., bytes]]]:
     """Connects to a door and returns a method of it."""
     channels: list[grpc.Channel] = []
 
-    def to(door: GrpcDoor, method: str = f"/{SERVICE}/Export") -> Callable[..., bytes]:
+    def to(door: GrpcDoor, signal: Signal = Signal.TRACES) -> Callable[..., bytes]:
         unlimited = [("grpc.max_send_message_length", -1)]
         channels.append(grpc.insecure_channel(f"127.0.0.1:{door.port}", options=unlimited))
-        return channels[-1].unary_unary(method)
+        return channels[-1].unary_unary(f"/{SERVICES[signal]}/Export")
 
     yield to
     for channel in channels:
@@ -50,11 +52,11 @@ def refused(call: Callable[..., bytes], body: bytes, **options: object) -> grpc.
 
 
 @pytest.mark.parametrize("compression", [None, grpc.Compression.Gzip, grpc.Compression.Deflate])
-def test_spans_are_accepted(compression, open_door, connect, one_span, inbox: MemoryInbox) -> None:
+def test_spans_are_accepted(compression, open_door, connect, one_span, inbox) -> None:
     """Full success is an empty response, whatever the compression."""
     answer = connect(open_door())(one_span, timeout=30, compression=compression)
     assert answer == b""
-    assert inbox.spans == 1
+    assert inbox.items == 1
 
 
 def test_an_empty_request_succeeds(open_door, connect) -> None:
@@ -64,14 +66,14 @@ def test_an_empty_request_succeeds(open_door, connect) -> None:
 
 
 def test_spans_with_invalid_ids_are_a_partial_success(
-    open_door, connect, make_span, pack, inbox: MemoryInbox
+    open_door, connect, make_span, pack, inbox
 ) -> None:
     """The good ones are kept, and the client learns how many were not and why."""
     body = pack(make_span(), make_span(trace_id=b"short"))
     answer = ExportTraceServiceResponse.FromString(connect(open_door())(body, timeout=30))
     assert answer.partial_success.rejected_spans == 1
     assert answer.partial_success.error_message == "invalid_trace_id: 1"
-    assert inbox.spans == 1
+    assert inbox.items == 1
 
 
 def test_garbage_is_an_invalid_argument(open_door, connect, one_span, observer) -> None:
@@ -105,40 +107,91 @@ def test_millions_of_spans_are_exhausted(open_door, connect, hostile_spans, obse
 
 
 def test_messages_beyond_the_default_of_grpc_are_accepted(
-    open_door, connect, make_span, pack, inbox: MemoryInbox
+    open_door, connect, make_span, pack, inbox
 ) -> None:
     """grpc's own limit is 4 MiB."""
     span = make_span()
     span.attributes.add(key="k").value.string_value = "x" * (16 * MIB)
     assert connect(open_door())(pack(span), timeout=30) == b""
-    assert inbox.spans == 1
+    assert inbox.items == 1
 
 
-def test_a_full_inbox_is_unavailable_with_retry_info(
-    connect, one_span, make_intake, markers, observer, stopping
-) -> None:
+def test_a_full_inbox_is_unavailable_with_retry_info(open_door, connect, one_span, inbox) -> None:
     """The client learns when to come back."""
-    full = MemoryInbox(1, 1, retry_after_seconds=2.5)
-    door = stopping(GrpcDoor(Intake(full, observer, make_intake().limits, markers), "127.0.0.1", 0))
-    call = connect(door)
-    call(one_span, timeout=30)
-    error = refused(call, one_span)
+    inbox.retry_after_seconds = 2.5
+    error = refused(connect(open_door()), one_span)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     retry = RetryInfo()
     assert rpc_status.from_call(error).details[0].Unpack(retry)
     assert retry.retry_delay.ToTimedelta().total_seconds() == 2.5
 
 
-def test_other_signals_are_not_served(open_door, connect) -> None:
-    """They are refused, not read as traces."""
-    method = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
-    assert refused(connect(open_door(), method), b"").code() is grpc.StatusCode.UNIMPLEMENTED
+@pytest.mark.parametrize("signal", list(Signal))
+def test_every_signal_has_its_service(signal: Signal, open_door, connect, bodies, inbox) -> None:
+    """Each body arrives as it was sent."""
+    assert connect(open_door(), signal)(bodies[signal], timeout=30) == b""
+    (arrival,) = inbox.arrivals
+    assert (arrival.signal, arrival.body, arrival.items) == (signal, bodies[signal], 1)
+
+
+def test_a_signal_that_no_destination_takes_is_unimplemented(
+    make_intake, stopping, connect, bodies
+) -> None:
+    """The message says what to look at; the others are served."""
+    door = stopping(GrpcDoor(make_intake(), "127.0.0.1", 0, signals={Signal.TRACES}))
+    error = refused(connect(door, Signal.LOGS), bodies[Signal.LOGS])
+    assert error.code() is grpc.StatusCode.UNIMPLEMENTED
+    assert "no destination takes logs" in error.details()
+    assert connect(door)(bodies[Signal.TRACES], timeout=30) == b""
+
+
+def test_allowed_headers_travel_on(make_intake, stopping, connect, one_span, inbox) -> None:
+    """Metadata that is not on the list stays behind."""
+    allowed = AllowList(["X-Scope-OrgID"])
+    door = stopping(GrpcDoor(make_intake(), "127.0.0.1", 0, headers=allowed))
+    sent = (("x-scope-orgid", "tenant"), ("authorization", "secret"), ("x-otel-raglog-via", "a"))
+    connect(door)(one_span, timeout=30, metadata=sent)
+    assert inbox.arrivals[0].headers == (("x-scope-orgid", "tenant"), ("x-otel-raglog-via", "a"))
+
+
+def test_a_loop_is_refused_for_good(open_door, connect, one_span, observer) -> None:
+    """What went through this instance before must not go round for ever."""
+    error = refused(connect(open_door()), one_span, metadata=(("x-otel-raglog-via", "other,me"),))
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert observer.reasons == {"loop": 1}
+
+
+def test_calls_without_a_message_do_not_keep_others_out(
+    make_intake, stopping, connect, one_span
+) -> None:
+    """More calls than threads wait for a message that never comes; others are served meanwhile."""
+    door = stopping(GrpcDoor(make_intake(), "127.0.0.1", 0, request_timeout_seconds=60, threads=2))
+    silence = threading.Event()
+
+    def never() -> Iterator[bytes]:
+        silence.wait(60)
+        yield b""
+
+    with grpc.insecure_channel(f"127.0.0.1:{door.port}") as channel:
+        export = channel.stream_unary(f"/{SERVICES[Signal.TRACES]}/Export")
+        stalled = [export.future(never()) for _ in range(4)]
+        assert connect(door)(one_span, timeout=30) == b""
+        silence.set()
+        assert any(call.code() is grpc.StatusCode.CANCELLED for call in stalled)
+
+
+def test_metadata_without_end_is_refused(open_door, connect, one_span) -> None:
+    """Nobody may fill the memory with headers."""
+    call = connect(open_door())
+    error = refused(call, one_span, metadata=(("x-large", "v" * 1024 * 1024),))
+    assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert call(one_span, timeout=30) == b""
 
 
 def test_a_port_in_use_is_a_config_error(open_door, make_intake) -> None:
     """It names the option, and the port is not shared silently."""
     taken = open_door().port
-    door = GrpcDoor(make_intake(), "127.0.0.1", taken, option="receive.grpc_port")
-    with pytest.raises(ConfigError, match=f"receive.grpc_port: .*:{taken}"):
+    door = GrpcDoor(make_intake(), "127.0.0.1", taken, option="receive.grpc.port")
+    with pytest.raises(ConfigError, match=f"receive.grpc.port: .*:{taken}"):
         door.start()
     door.stop(0)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from otel_raglog.model import Origin, WireSpan
-from otel_raglog.receive import thin_pb2 as thin
-from otel_raglog.receive.header import read_header
+from otel_raglog.model import WireSpan
+from otel_raglog.receive.decode import split_protobuf
+from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
 
 PARENT = b"parentid"
 
 
 @pytest.fixture
-def read(make_span, markers: Markers):
+def read(make_span, pack, markers: Markers):
     """Builds a span from fields and attributes, and reads its header."""
 
     def read_span(*keys: str, **fields: object) -> WireSpan:
         span = make_span(**{"parent_span_id": PARENT, **fields})
         for key in keys:
             span.attributes.add(key=key).value.bool_value = True
-        raw = span.SerializeToString()
-        return read_header(thin.Span.FromString(raw), raw, Origin(b"", b""), markers, 32)
+        (wire,) = split_protobuf(pack(span), Limits(), markers).spans
+        return wire
 
     return read_span
 
@@ -85,12 +85,11 @@ def test_the_application_can_finish_its_run(read) -> None:
     assert wire.spoofed
 
 
-def test_a_run_marked_as_not_finished_is_not(make_span, markers: Markers) -> None:
+def test_a_run_marked_as_not_finished_is_not(make_span, pack, markers: Markers) -> None:
     """The value false says the opposite."""
     span = make_span()
     span.attributes.add(key="raglog.run.finished").value.bool_value = False
-    raw = span.SerializeToString()
-    wire = read_header(thin.Span.FromString(raw), raw, Origin(b"", b""), markers, 32)
+    (wire,) = split_protobuf(pack(span), Limits(), markers).spans
     assert not wire.finishes_run
 
 

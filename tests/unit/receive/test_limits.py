@@ -18,9 +18,3 @@ def test_a_limit_must_be_positive(limit: str) -> None:
     """Nothing can be received with a limit of zero, so it is refused by name."""
     with pytest.raises(ConfigError, match=limit):
         Limits(**{limit: 0})
-
-
-def test_nesting_cannot_be_allowed_deeper_than_backends_read() -> None:
-    """protobuf stops at 100 nested messages, so a span nested deeper would be lost later."""
-    with pytest.raises(ConfigError, match="max_nesting_depth"):
-        Limits(max_nesting_depth=45)

@@ -6,11 +6,13 @@ import json
 import math
 
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from otel_raglog.errors import BadInput, TooLarge
+from otel_raglog.model import Signal
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
-from otel_raglog.receive.otlp_json import split_json
+from otel_raglog.receive.otlp_json import split_json, to_protobuf
 from otel_raglog.receive.span import decode_span
 
 TRACE_ID = "5B8EFFF798038103D269B633813FC60C"
@@ -180,13 +182,46 @@ def test_other_signals_are_refused(signal: str, markers: Markers) -> None:
 
 
 def test_nesting_is_limited(split) -> None:
-    """32 arrays in each other are read, 33 are not."""
+    """What protobuf can read is accepted, and nothing deeper."""
     value: dict[str, object] = {"intValue": 1}
-    for _ in range(32):
+    for _ in range(46):
         value = {"arrayValue": {"values": [value]}}
     assert split(**attribute(**value)).spans
+    for _ in range(3):
+        value = {"arrayValue": {"values": [value]}}
+    with pytest.raises(BadInput):
+        split(**attribute(**value))
+    for _ in range(3):
+        value = {"arrayValue": {"values": [value]}}
     with pytest.raises(BadInput, match="nested so deep"):
-        split(**attribute(arrayValue={"values": [value]}))
+        split(**attribute(**value))
+
+
+@pytest.mark.parametrize("signal", list(Signal))
+def test_an_empty_request_of_any_signal_is_empty_protobuf(signal: Signal) -> None:
+    """There is nothing to turn."""
+    assert to_protobuf(signal, b"{}", Limits()) == b""
+
+
+def test_logs_and_metrics_refuse_the_others() -> None:
+    """They would otherwise be accepted and lost as unknown keys."""
+    for signal, key in ((Signal.LOGS, "resourceSpans"), (Signal.METRICS, "resourceLogs")):
+        with pytest.raises(BadInput, match=f"not {signal}"):
+            to_protobuf(signal, json.dumps({key: [{}]}).encode(), Limits())
+
+
+def test_a_request_keeps_its_shape() -> None:
+    """Resources, scopes and items stay where they are, schema URLs too."""
+    log = {"body": {"stringValue": "a"}}
+    scopes = [{"scope": {"name": "s"}, "schemaUrl": "u", "logRecords": [log, log]}, {}]
+    resource = {"resource": {"droppedAttributesCount": 2}, "schemaUrl": "r", "scopeLogs": scopes}
+    body = json.dumps({"resourceLogs": [resource, {}]}).encode()
+    request = ExportLogsServiceRequest.FromString(to_protobuf(Signal.LOGS, body, Limits()))
+    first, second = request.resource_logs
+    assert (first.resource.dropped_attributes_count, first.schema_url) == (2, "r")
+    assert [scope.schema_url for scope in first.scope_logs] == ["u", ""]
+    assert [record.body.string_value for record in first.scope_logs[0].log_records] == ["a", "a"]
+    assert not second.scope_logs
 
 
 @pytest.mark.parametrize("depth", [1_000, 100_000])
@@ -216,5 +251,5 @@ def test_limits_on_bytes_spans_and_containers(markers: Markers) -> None:
             split_json(body, Limits(**limit), markers)
     two = body.replace(b'{"traceId"', b'{}, {"traceId"')
     assert split_json(two, Limits(max_spans_per_request=2), markers).rejected_count == 1
-    with pytest.raises(TooLarge, match="spans"):
+    with pytest.raises(TooLarge, match="more than 1 items"):
         split_json(two, Limits(max_spans_per_request=1), markers)

@@ -94,6 +94,24 @@ def test_a_vector_is_cut_and_named(make_span, to_wire) -> None:
     assert decoded.truncated_keys == {"vector"}
 
 
+def test_each_kind_of_value_stays_what_it_is(make_span, to_wire) -> None:
+    """Zeros, empty texts and values without a kind are told apart, alone and in an array."""
+    span = make_span()
+    kinds = {
+        "string_value": "", "bool_value": False, "int_value": 0, "double_value": 0.0,
+        "bytes_value": b"",
+    }  # fmt: skip
+    mixed = span.attributes.add(key="mixed").value.array_value.values
+    for kind, value in kinds.items():
+        setattr(span.attributes.add(key=kind).value, kind, value)
+        setattr(mixed.add(), kind, value)
+    mixed.add()
+    span.attributes.add(key="none")
+    decoded = dict(decode_span(to_wire(span)).attributes)
+    assert repr(decoded.pop("mixed")) == repr((*kinds.values(), None))
+    assert repr(decoded) == repr({**kinds, "none": None})
+
+
 def test_a_cut_value_inside_an_event_is_named(make_span, to_wire) -> None:
     """The key is that of the event's attribute."""
     event = ProtoSpan.Event(name="e")

@@ -6,7 +6,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from otel_raglog.errors import BadInput
-from otel_raglog.receive.wire import Shape, fields, holds_more_values_than
+from otel_raglog.receive.wire import Shape, count_values, fields, wrap
 
 
 def test_fields_come_in_order_and_cover_every_byte() -> None:
@@ -23,7 +23,12 @@ def test_fields_come_in_order_and_cover_every_byte() -> None:
     "data",
     [
         b"\x00\x01",  # field number 0
-        b"\x0b\x0c",  # a group
+        b"\x0b\x08\x01",  # a group without an end
+        b"\x0b\x14",  # a group with the end of another
+        b"\x0c",  # the end of no group
+        b"\x0b" * 100_000,  # groups in each other, without an end
+        b"\x8a\x80\x80\x80\x80\x00\x00",  # a tag of six bytes
+        b"\x0a\x80\x80\x80\x80\x80\x00",  # a length of six bytes
         b"\x0e\x00",  # wire type 6
         b"\x0a\x05abc",  # payload cut off
         b"\x0a",  # length missing
@@ -34,9 +39,27 @@ def test_fields_come_in_order_and_cover_every_byte() -> None:
     ],
 )
 def test_malformed_bytes_are_refused(data: bytes) -> None:
-    """Whatever protobuf itself would refuse (and groups) is BadInput."""
+    """Whatever protobuf itself would refuse is BadInput."""
     with pytest.raises(BadInput, match="malformed protobuf"):
         list(fields(data, 0, len(data)))
+
+
+def test_a_group_is_one_field() -> None:
+    """With all that is in it, groups too."""
+    group = b"\x0b\x08\x01\x12\x02\x0c\x0c\x13\x15abcd\x19abcdefgh\x14\x0c"
+    data = b"\x08\x01" + group + b"\x08\x02"
+    assert [data[field[2] : field[4]] for field in fields(data, 0, len(data))] == [
+        b"\x08\x01",
+        group,
+        b"\x08\x02",
+    ]
+
+
+def test_wrapping_gives_a_field() -> None:
+    """Of any length."""
+    for size in (0, 127, 128, 16_383, 16_384, 3_000_000):
+        data = wrap(2, b"x" * size)
+        assert [data[field[3] : field[4]] for field in fields(data, 0, len(data))] == [b"x" * size]
 
 
 def test_values_are_counted_at_every_level() -> None:
@@ -47,12 +70,12 @@ def test_values_are_counted_at_every_level() -> None:
         items.add().int_value = number
     data = span.SerializeToString()
     # attribute, its key and value, the array, ten items, ten numbers
-    assert holds_more_values_than(23, data, Shape.SPAN)
-    assert not holds_more_values_than(24, data, Shape.SPAN)
+    assert count_values(data, Shape.SPAN, 100) == 24
+    assert count_values(data, Shape.SPAN, 10) == 11
 
 
 def test_a_long_text_is_one_value() -> None:
     """What costs no more in memory than on the wire is not counted by length."""
     span = Span()
     span.attributes.add(key="a").value.string_value = "\x0a\x00" * 10_000
-    assert not holds_more_values_than(10, span.SerializeToString(), Shape.SPAN)
+    assert count_values(span.SerializeToString(), Shape.SPAN, 10) == 4

@@ -7,11 +7,8 @@ from samples import (
     RETRIEVER,
     TOP,
     decoded_span,
-    key_value,
     make_report,
     make_run,
-    span_message,
-    wire_span,
 )
 
 from otel_raglog.model import (
@@ -28,9 +25,7 @@ from otel_raglog.report.annotations import (
     AnnotationOptions,
     annotate,
     annotate_late,
-    append,
     cut,
-    strip_namespace,
 )
 
 SPANS = {span_id: decoded_span(span_id) for span_id in (TOP, RETRIEVER, GENERATOR)}
@@ -208,49 +203,6 @@ def test_openinference_evaluations_come_behind_existing_ones():
     assert top["trace.evaluations.1.evaluation.label"] == "ok"
 
 
-def test_appending_leaves_the_spans_own_bytes_in_place():
-    """Our bytes come behind: the original is a prefix of what is forwarded."""
-    span = wire_span(span_message(attributes={"a": 1, "b": "x"}))
-    added = annotate([make_report()], SPANS, PLAIN)[TOP]
-    forwarded = append(span, added)
-    assert forwarded.raw.startswith(span.raw)
-    merged = attributes(forwarded.raw)
-    assert merged["a"] == 1
-    assert merged["raglog.run.verdict"] == "ok"
-
-
-def test_nothing_to_append_is_the_same_object():
-    """Spans that are only passed through are not copied."""
-    span = wire_span()
-    assert append(span, b"") is span
-
-
-def test_verdicts_from_outside_are_replaced():
-    """Spoofed attributes and events go; everything else keeps bytes and order."""
-    message = span_message(
-        attributes={"before": 1, "raglog.verdict": "ok", "raglog.run.verdict": "ok", "after": 2}
-    )
-    ours = message.events.add(name="gen_ai.evaluation.result")
-    ours.attributes.append(key_value("gen_ai.evaluation.name", "raglog.retriever"))
-    theirs = message.events.add(name="gen_ai.evaluation.result")
-    theirs.attributes.append(key_value("gen_ai.evaluation.name", "toxicity"))
-    unknown_field = bytes([0xFA, 0x3F, 3]) + b"new"  # field 1023, which no OTLP of today has
-    span = wire_span(SpanMessage.FromString(message.SerializeToString() + unknown_field))
-    clean = append(span, b"")
-    assert attributes(clean.raw) == {"before": 1, "after": 2}
-    assert [values for _, _, values in events(clean.raw)] == [
-        {"gen_ai.evaluation.name": "toxicity"}
-    ]
-    assert unknown_field in clean.raw
-    assert not clean.spoofed
-
-
-def test_stripping_an_honest_span_changes_nothing():
-    """A span without our namespace comes back byte for byte."""
-    raw = span_message(attributes={"raglogger": "x", "a": "raglog."}).SerializeToString()
-    assert strip_namespace(raw) == raw
-
-
 def test_late_spans_inherit_the_verdict():
     """A late span says which run it belongs to and how that was judged."""
     report = make_report({Stage.GENERATOR: FaultType.INCOMPLETE})
@@ -283,3 +235,11 @@ def test_values_stay_below_tempos_limit(character):
 def test_a_lone_surrogate_does_not_stop_the_pipe():
     """JSON escapes can carry text that has no UTF-8 form."""
     assert cut("a\ud800b") == "a?b"
+
+
+def test_what_is_shared_between_reports_does_not_change_them():
+    """The same report gives the same bytes, whatever was annotated in between."""
+    faulty = make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK})
+    first = annotate([faulty], SPANS, PLAIN)
+    assert annotate([make_report()], SPANS, PLAIN) != first
+    assert annotate([faulty], SPANS, PLAIN) == first

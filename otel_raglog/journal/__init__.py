@@ -1,0 +1,1 @@
+"""Accepted requests and what was decided about them, kept until every destination has them."""

@@ -1,0 +1,273 @@
+"""Every option of the service: its name, type, default and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from otel_raglog.model import Signal
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+_LONGEST_SECONDS = 7 * 24 * 3600
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Listen(_Section):
+    """An address to listen on."""
+
+    host: str = Field(
+        "127.0.0.1", description="Address to bind. Loopback unless you say otherwise."
+    )
+    port: Port = Field(0, description="TCP port; 0 lets the system choose.")
+
+
+class Receive(_Section):
+    """OTLP in."""
+
+    grpc: Listen = Field(Listen(port=4317), description="OTLP/gRPC door.")
+    http: Listen = Field(Listen(port=4318), description="OTLP/HTTP door (protobuf and JSON).")
+    max_request_mib: float = Field(
+        64, gt=0, description="Largest request after decompression, MiB."
+    )
+    max_spans_per_request: int = Field(100_000, gt=0, description="Most spans in one request.")
+    request_timeout_seconds: float = Field(
+        30,
+        gt=0,
+        le=_LONGEST_SECONDS,
+        description="Longest time that a client may take to send one HTTP request.",
+    )
+    max_connections: int = Field(
+        1_000, gt=0, description="Most open HTTP connections; further ones are closed at once."
+    )
+    forward_headers: tuple[str, ...] = Field(
+        (),
+        description="Request headers that travel on to the destinations, such as x-scope-orgid. "
+        "They are kept in the journal: no secrets.",
+    )
+
+
+class Journal(_Section):
+    """What is accepted stays on disk until every destination has it."""
+
+    enabled: bool = Field(
+        default=True,
+        description="false: keep all in memory; what is undelivered is lost with the process.",
+    )
+    path: Path | None = Field(
+        None,
+        description="Private folder of this process alone. Default: otel-raglog in "
+        "$XDG_STATE_HOME, else in ~/.local/state.",
+    )
+    max_mib: float = Field(
+        1024, gt=0, description="Most MiB on disk; then the newest requests are refused."
+    )
+    max_age_hours: float = Field(
+        24,
+        gt=0,
+        le=24 * 365,
+        description="What a destination did not take for so long is dropped for it, counted.",
+    )
+    reserve_mib: float = Field(
+        64,
+        ge=0,
+        description="Free space that is left to others, at most a tenth of the file system.",
+    )
+    fsync: Literal["none", "group"] = Field(
+        "none",
+        description="none survives a kill of the process; group a power loss as well: requests "
+        "are acknowledged after an fsync that they share.",
+    )
+
+
+class DeadLetters(_Section):
+    """What a destination refuses for good."""
+
+    path: Path | None = Field(
+        None, description="Folder of the files. Default: dead-letters in the journal's folder."
+    )
+    max_mib: float = Field(
+        64, gt=0, description="Largest file of one destination; one older file is kept beside it."
+    )
+
+
+class Memory(_Section):
+    """What may be in memory at once."""
+
+    budget_mib: float = Field(
+        512,
+        gt=0,
+        description="Spans and requests in memory; beyond it requests are refused. Half of it is "
+        "for held spans at most, a quarter each for traces to be judged and for the way out.",
+    )
+
+
+class Hold(_Section):
+    """How long the spans of a run wait for each other, and how many may wait."""
+
+    quiet_seconds: float = Field(
+        5,
+        ge=0,
+        le=_LONGEST_SECONDS,
+        description="Quiet time after which a trace with a root is whole.",
+    )
+    orphan_quiet_seconds: float = Field(
+        15,
+        ge=0,
+        le=_LONGEST_SECONDS,
+        description="Quiet time after which a trace without a root is released.",
+    )
+    max_wait_seconds: float = Field(
+        120, gt=0, le=_LONGEST_SECONDS, description="Longest hold of any span, seconds."
+    )
+    max_spans_per_trace: int = Field(10_000, gt=0, description="Most held spans of one trace.")
+    max_open_traces: int = Field(
+        20_000, gt=0, description="Most traces held at once; then the oldest leave."
+    )
+    max_held_mib: float = Field(
+        256,
+        gt=0,
+        description="Most MiB held at once, and at most half of memory.budget_mib; then the "
+        "oldest leave.",
+    )
+    remember_traces: int = Field(
+        100_000, gt=0, description="Released traces remembered for late spans."
+    )
+
+
+class Analysis(_Section):
+    """The detector."""
+
+    checks: tuple[Literal["rules", "similarity"], ...] = Field(
+        ("rules", "similarity"),
+        description="Groups of checks that run. similarity loads the sentence model; with none, "
+        "runs are mapped and marked, and every verdict is unknown.",
+    )
+    backlog_traces: int = Field(
+        2_000,
+        gt=0,
+        description="Traces waiting to be judged; beyond it traces pass unjudged, counted.",
+    )
+    max_trace_spans: int = Field(
+        1_000, gt=0, description="Traces with more held spans pass unjudged, counted."
+    )
+    max_trace_text_mib: float = Field(
+        4, gt=0, description="Traces with more text than this pass unjudged, counted."
+    )
+    encoder_threads: int = Field(
+        0, ge=0, description="Texts encoded side by side; 0 takes the number of cores, 4 at most."
+    )
+    encoder_cache_vectors: int = Field(
+        50_000, gt=0, description="Sentence vectors kept by text hash (1.5 kB each)."
+    )
+
+
+class Explanations(_Section):
+    """The words beside a verdict."""
+
+    quote_text: bool = Field(
+        default=False, description="Let explanations quote text of documents and answers."
+    )
+
+
+class Annotations(_Section):
+    """What is written on the spans."""
+
+    openinference_evaluations: bool = Field(
+        default=False, description="Also write OpenInference evaluations.N.evaluation.* attributes."
+    )
+
+
+class Metrics(_Section):
+    """Prometheus metrics."""
+
+    host: str = Field("127.0.0.1", description="Address of /metrics.")
+    port: Port = Field(9464, description="Port of /metrics.")
+    max_label_values: int = Field(
+        20, gt=0, description="Distinct values of the label service; then _overflow."
+    )
+    exemplars_per_minute: int = Field(
+        10,
+        ge=0,
+        description="Runs a minute that are marked raglog.exemplar and shown as exemplars.",
+    )
+
+
+def _kind_first(value: object) -> object:
+    if isinstance(value, str):
+        return {"kind": "otlp_grpc", "endpoint": value}
+    return value
+
+
+class Destination(_Section):
+    """A place that spans are sent to. Options beyond ``kind`` belong to the exporter."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str = Field(
+        "otlp_grpc", description="otlp_grpc, otlp_http, file, console or an entry point's name."
+    )
+    signals: tuple[Signal, ...] = Field(
+        tuple(Signal), min_length=1, description="What it takes: traces, metrics, logs."
+    )
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Return the exporter's own options."""
+        return dict(self.model_extra or {})
+
+
+class Sending(_Section):
+    """Batches and retries: the same for every destination."""
+
+    batch_items: int = Field(
+        4_096, gt=0, description="Spans, data points or log records that fill a batch."
+    )
+    batch_seconds: float = Field(
+        0.2, ge=0, le=_LONGEST_SECONDS, description="Longest wait for a batch to fill."
+    )
+    initial_backoff_seconds: float = Field(
+        1, gt=0, le=_LONGEST_SECONDS, description="First wait after a failure."
+    )
+    max_backoff_seconds: float = Field(
+        30, gt=0, le=_LONGEST_SECONDS, description="Longest wait between tries."
+    )
+    max_elapsed_seconds: float = Field(
+        0,
+        ge=0,
+        le=_LONGEST_SECONDS,
+        description="Give up a batch after this; 0 waits as long as the journal keeps it.",
+    )
+
+
+class Config(_Section):
+    """All options of ``otel-raglog serve``."""
+
+    receive: Receive = Receive()
+    journal: Journal = Journal()
+    dead_letters: DeadLetters = DeadLetters()
+    memory: Memory = Memory()
+    hold: Hold = Hold()
+    analysis: Analysis = Analysis()
+    explanations: Explanations = Explanations()
+    annotations: Annotations = Annotations()
+    exporters: dict[str, Annotated[Destination, BeforeValidator(_kind_first)]] = Field(
+        default_factory=dict, description="Destinations by a name of your choice."
+    )
+    sending: Sending = Sending()
+    metrics: Metrics = Metrics()
+    health: Listen = Field(Listen(port=13133), description="/live and /ready.")
+    shutdown_grace_seconds: float = Field(
+        10,
+        ge=0,
+        le=_LONGEST_SECONDS,
+        description="Time to deliver at SIGTERM; the rest stays in the journal.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe log lines that are written."
+    )

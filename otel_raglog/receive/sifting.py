@@ -1,0 +1,218 @@
+"""The bytes of an OTLP trace request to what becomes of its spans: pass, wait, or refused.
+
+This is the hot path: a request whose spans all pass costs no object per span. Places of spans
+come from :mod:`envelopes`, ids from protobuf's parse, words from :mod:`traits`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from otel_raglog.errors import TooLarge
+from otel_raglog.model import Headers, Origin, Signal, WireSpan
+from otel_raglog.receive import thin_pb2 as thin
+from otel_raglog.receive.envelopes import Place, Resource, Scope, open_request, read_origin
+from otel_raglog.receive.header import (
+    NO_SPAN_ID,
+    NO_TRACE_ID,
+    PARENT_IS_REMOTE,
+    SPAN_ID_BYTES,
+    TRACE_ID_BYTES,
+    Header,
+    check_is_span,
+    read_header,
+    refusal,
+)
+from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.markers import Markers
+from otel_raglog.receive.parsing import RequestParser
+from otel_raglog.receive.traits import TraitReader, reduce_spans
+
+_BYTES_PER_VALUE = 8
+"""Roughly; hostile ones have two, usual ones thirty."""
+
+
+class _Kept(NamedTuple):
+    """A span that was looked at, and where it is."""
+
+    ordinal: int
+    header: Header
+    resource: Resource
+    scope: Scope
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """What becomes of the spans of one request.
+
+    ``rejected`` counts spans with invalid ids by reason. ``passing`` are the ordinals of accepted
+    spans that do not wait; ``None`` when the whole request passes as it is, because no span is
+    held, rejected, or bears words of our namespace. ``held_count`` spans wait, among them those
+    that finish a run.
+    """
+
+    accepted: int
+    rejected: Mapping[str, int]
+    passing: tuple[int, ...] | None
+    _body: bytes
+    _kept: tuple[_Kept, ...]
+
+    @property
+    def held_count(self) -> int:
+        """Spans that wait."""
+        return len(self._kept)
+
+    @property
+    def rejected_count(self) -> int:
+        """Spans refused, over all reasons."""
+        return sum(self.rejected.values())
+
+    def held(self, request: int, headers: Headers) -> tuple[WireSpan, ...]:
+        """Return the spans that wait, of the request journalled as number ``request``.
+
+        Their bytes are copies, so the request's can be freed. Spans of equal resource and scope
+        share one :class:`Origin`.
+        """
+        by_scope: dict[int, Origin] = {}
+        equal: dict[Origin, Origin] = {}
+        spans = []
+        for ordinal, header, resource, scope, (start, end) in self._kept:
+            origin = by_scope.get(id(scope))
+            if origin is None:
+                origin = read_origin(self._body, resource, scope)
+                origin = by_scope[id(scope)] = equal.setdefault(origin, origin)
+            raw = self._body[start:end]
+            spans.append(WireSpan(*header, origin, raw, request, ordinal, headers))
+        return tuple(spans)
+
+
+def sift_traces(body: bytes, limits: Limits, markers: Markers) -> Sifted:
+    """Sift one request; for many use a :class:`Sifter`, which remembers what spans look like."""
+    return Sifter(limits, markers).sift(body)
+
+
+class Sifter:
+    """Sifts serialized ``ExportTraceServiceRequest`` (or ``TracesData``); for many threads."""
+
+    def __init__(self, limits: Limits, markers: Markers) -> None:
+        self._limits = limits
+        self._names = markers.names
+        self._traits = TraitReader(markers)
+
+    def sift(self, body: bytes, *, keep_all: bool = False) -> Sifted:
+        """Tell what becomes of the spans of ``body``; with ``keep_all`` every one is "held".
+
+        Raises:
+            TooLarge: the request is beyond the limits.
+            BadInput: these are not OTLP traces, or a value is nested too deep.
+        """
+        if len(body) > self._limits.max_request_bytes:
+            raise TooLarge(f"request of more than {self._limits.max_request_bytes} bytes")
+        opened = open_request(body, self._limits.max_spans_per_request)
+        parser = RequestParser(body, Signal.TRACES, self._limits)
+        parser.check_envelopes(opened)
+        heaps = _Heaps(
+            look_at_all=keep_all or bool(self._names),
+            keep_all=keep_all,
+            most_values=self._limits.max_values_per_span,
+        )
+        for resource, scope in opened.scopes():
+            self._sift_scope(parser, resource, scope, heaps)
+        return heaps.sifted(body)
+
+    def _sift_scope(
+        self, parser: RequestParser, resource: Resource, scope: Scope, heaps: _Heaps
+    ) -> None:
+        plain = self._traits.plain
+        done = 0
+        for spans, piece in parser.parse(scope):
+            together = zip(spans, reduce_spans(piece), strict=True)
+            for index, (span, words) in enumerate(together, done):
+                # The usual span of a busy service goes no further.
+                if words in plain and not heaps.look_at_all and _is_plain(span):
+                    continue
+                start, end = scope.items[index]
+                header = self._look(span, words, end - start, heaps)
+                heaps.put(header, index, resource, scope)
+            done += len(spans)
+        heaps.spans += len(scope.items)
+
+    def _look(self, span: thin.Span, words: bytes, size: int, heaps: _Heaps) -> Header | str:
+        """Return a span's header, or why it is refused."""
+        if not span.start_time_unix_nano and heaps.may_look_at(size // _BYTES_PER_VALUE):
+            check_is_span(span)
+        traits = self._traits.recall(words)
+        if traits is None:
+            closely = heaps.may_look_at(len(words) // _BYTES_PER_VALUE)
+            traits = self._traits.read(words) if closely else self._traits.guess(words)
+        values = (len(span.links) if traits.links else 0) + (
+            len(span.attributes) if traits.may_finish else 0
+        )
+        if values and not heaps.may_look_at(values):
+            raise TooLarge("request of too many links, or attributes beside raglog.run.finished")
+        reason = refusal(span)
+        return reason if reason is not None else read_header(span, traits, self._names)
+
+
+def _is_plain(span: thin.Span) -> bool:
+    """Tell whether a span without telling words needs no closer look: it passes."""
+    trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_span_id
+    return bool(
+        len(trace_id) == TRACE_ID_BYTES
+        and len(span_id) == len(parent_id) == SPAN_ID_BYTES
+        and trace_id != NO_TRACE_ID
+        and NO_SPAN_ID not in {span_id, parent_id}
+        and span.start_time_unix_nano
+        and span.flags & PARENT_IS_REMOTE != PARENT_IS_REMOTE
+    )
+
+
+class _Heaps:
+    """The spans of a request so far, by what becomes of them."""
+
+    def __init__(self, *, look_at_all: bool, keep_all: bool, most_values: int) -> None:
+        self.look_at_all = look_at_all
+        self._keep_all = keep_all
+        self._values_left = most_values
+        self.spans = 0
+        """Spans of the scopes before this one."""
+        self._kept: list[_Kept] = []
+        self._rejected: Counter[str] = Counter()
+        self._apart: set[int] = set()
+        self._any_spoofed = False
+
+    def may_look_at(self, values: int) -> bool:
+        """Tell whether so many more values can be looked at singly, which is slow; count them."""
+        if values > self._values_left:
+            return False
+        self._values_left -= values
+        return True
+
+    def put(self, header: Header | str, index: int, resource: Resource, scope: Scope) -> None:
+        """Put span number ``index`` of ``scope`` where its header (or refusal) says."""
+        ordinal = self.spans + index
+        if isinstance(header, str):
+            self._rejected[header] += 1
+            self._apart.add(ordinal)
+            return
+        self._any_spoofed = self._any_spoofed or header.spoofed
+        if header.held or header.finishes_run or self._keep_all:
+            self._kept.append(_Kept(ordinal, header, resource, scope, scope.items[index]))
+            self._apart.add(ordinal)
+
+    def sifted(self, body: bytes) -> Sifted:
+        """Return the result."""
+        passing = None
+        if self._apart or self._any_spoofed:
+            passing = tuple(n for n in range(self.spans) if n not in self._apart)
+        return Sifted(
+            accepted=self.spans - self._rejected.total(),
+            rejected=dict(self._rejected),
+            passing=passing,
+            _body=body,
+            _kept=tuple(self._kept),
+        )
