@@ -5,7 +5,10 @@ SEED ?= 1
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e lint types imports format bench traces package requirements proto clean
+KILLS ?= 200
+CHAOS_SEED ?= 20261130
+.PHONY: help setup demo test chaos e2e lint types imports format bench bench-journal traces package \
+    requirements proto clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -20,6 +23,9 @@ demo: setup ## Replay bundled traces through a real service and print its verdic
 
 test: setup ## Run the tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+chaos: setup ## Kill a service under load at random moments, and count what is missing (KILLS=200)
+	$(BIN)/python tests/support/chaos.py --kills $(KILLS) --seed $(CHAOS_SEED)
 
 lint: setup ## Lint, format check, types, import contracts, tests mirror sources
 	$(BIN)/ruff check .
@@ -36,8 +42,12 @@ format: setup ## Format the code
 e2e: setup ## Replay the bundled traces into real Phoenix and MLflow servers
 	@scripts/e2e.sh $(PYTEST_ARGS)
 
-bench: setup ## Measure CPU per run (prints a table)
+bench: setup ## Measure the pipe against rotel, and CPU per run of each part (prints tables)
+	$(BIN)/python tests/bench/pipe.py
 	$(BIN)/python tests/bench/analysis.py
+
+bench-journal: setup ## Measure the journal's store against a bare write and SQLite
+	$(BIN)/python tests/bench/journal_stores.py
 
 traces: ## Run the sample applications and write the bundled traces anew (SEED=1)
 	tests/apps/run.sh $(SEED) otel_raglog/samples
@@ -54,8 +64,9 @@ requirements: setup ## Resolve the hashed requirements anew
 	    --no-header --no-annotate --output-file tests/apps/requirements.txt tests/apps/requirements.in
 	grep -A 40 '^uv==' requirements/dev.txt | awk 'NR > 1 && /^[a-z]/ {exit} {print}' > requirements/uv.txt
 
-proto: setup ## Generate thin_pb2.py anew
-	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. otel_raglog/receive/thin.proto
+proto: setup ## Generate the _pb2.py files anew
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. otel_raglog/receive/thin.proto \
+	    otel_raglog/journal/journal.proto
 
 clean: ## Remove what the targets above made
 	rm -rf $(VENV) .traces-venv .e2e-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -43,7 +43,7 @@ class Receive(_Section):
         description="Longest time that a client may take to send one HTTP request.",
     )
     max_connections: int = Field(
-        1_000, gt=0, description="Most open HTTP connections; further ones are closed at once."
+        1_000, gt=0, description="Most open HTTP connections; a further one takes the place of the longest idle."
     )
     forward_headers: tuple[str, ...] = Field(
         (),

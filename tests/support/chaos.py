@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import random
+import sys
+import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx2
-from delivery import FAST, keys
+from delivery import FAST, imbalance, keys
 from fault_backends import FaultBackend, fault_backend
 from otlp_items import items
 from rag_traces import rag_trace
+from samples import origin
 from services import Served, free_port, serving, wait_until
 
 from otel_raglog.model import WireSpan
@@ -94,7 +99,12 @@ class Outcome:
     conflicts: dict[str, int]
     disagreeing_traces: dict[str, int]
     imbalance: dict[str, float]
-    judged_runs: int
+
+    @property
+    def kept_its_promises(self) -> bool:
+        """Whether nothing is missing and no two deliveries differ."""
+        broken = (self.missing, self.conflicts, self.disagreeing_traces, self.imbalance)
+        return not any(any(counts.values()) for counts in broken)
 
 
 def run_chaos(folder: Path, kills: int, seed: int) -> Outcome:
@@ -115,10 +125,7 @@ def run_chaos(folder: Path, kills: int, seed: int) -> Outcome:
         with _life(folder, port, (steady, moody)) as served:
             load.stop()
             wait_until(lambda: not served.metric("raglog_spans_pending"), 120)
-            from delivery import imbalance
-
             missing_items = imbalance(served, ("steady", "moody"), "traces")
-            runs = int(served.metric("raglog_runs_total"))
             assert served.stop() == 0
         backends = {"steady": steady, "moody": moody}
         wanted = keys(load.acknowledged)
@@ -131,7 +138,6 @@ def run_chaos(folder: Path, kills: int, seed: int) -> Outcome:
             conflicts={n: len(once & set(b.conflicts())) for n, b in backends.items()},
             disagreeing_traces={n: len(_disagreeing(b)) for n, b in backends.items()},
             imbalance=missing_items,
-            judged_runs=runs,
         )
 
 
@@ -183,6 +189,29 @@ def _disagreeing(backend: FaultBackend) -> list[bytes]:
 
 
 def _as_wire(raw: bytes) -> WireSpan:
-    from samples import origin
-
     return WireSpan(b"", b"", b"", False, False, False, False, origin(), raw)
+
+
+def main() -> None:
+    """Run it and print what was seen; the exit status is 1 when a promise was broken."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=20261130)
+    options = parser.parse_args()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="raglog-chaos-") as folder:
+        outcome = run_chaos(Path(folder), options.kills, options.seed)
+    print(f"{outcome.kills} kills in {time.monotonic() - began:.0f} s, seed {options.seed}")
+    print(f"{outcome.acknowledged} spans were acknowledged")
+    for name in outcome.missing:
+        print(
+            f"  {name}: {outcome.missing[name]} missing, {outcome.duplicates[name]} delivered twice, "
+            f"{outcome.conflicts[name]} with other bytes, "
+            f"{outcome.disagreeing_traces[name]} traces with two verdicts"
+        )
+    print(f"  items that the books do not explain: {outcome.imbalance or 0}")
+    sys.exit(0 if outcome.kept_its_promises else 1)
+
+
+if __name__ == "__main__":
+    main()
