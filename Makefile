@@ -3,6 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SEED ?= 1
 PYTEST_ARGS ?=
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 KILLS ?= 200
@@ -21,8 +22,8 @@ $(VENV)/.done: pyproject.toml requirements/dev.txt requirements/uv.txt scripts/s
 demo: setup ## Replay bundled traces through a real service and print its verdicts
 	@$(BIN)/otel-raglog demo
 
-test: setup ## Run the tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: setup ## Run the tests, several at once (WORKERS=0: one after the other)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 chaos: setup ## Kill a service under load at random moments, and count what is missing (KILLS=200)
 	$(BIN)/python tests/support/chaos.py --kills $(KILLS) --seed $(CHAOS_SEED)

@@ -11,9 +11,8 @@ from otel_raglog.journal.decisions import StoredRequest
 from otel_raglog.journal.journal import Journal, Recovered
 from otel_raglog.model import Decision, Payload, Piece, Signal
 from otel_raglog.receive.inbox import Arrival, HeldQueue
-from otel_raglog.receive.picking import pick
 from otel_raglog.receive.sifting import Sifter
-from otel_raglog_exporters.grouping import encode_request
+from otel_raglog_exporters.grouping import encode_payload
 
 _log = structlog.get_logger()
 
@@ -36,21 +35,15 @@ class JournalInbox:
             TooLarge: it is larger than the whole journal.
             Unavailable: the journal refuses; nothing of it was kept.
         """
+        request = Payload(arrival.signal, arrival.body, arrival.items, arrival.headers)
         sifted = arrival.sifted
         if sifted is None or sifted.passing is None:
-            self._journal.accept(
-                arrival.signal, arrival.body, arrival.headers, None, arrival.items, 0
-            )
+            self._journal.accept(request, request)
             return
-        passing = len(sifted.passing)
-        number = self._journal.accept(
-            arrival.signal,
-            arrival.body,
-            arrival.headers,
-            sifted.passing,
-            passing,
-            arrival.items - passing,
-        )
+        passes = None
+        if sifted.passing:
+            passes = encode_payload(sifted.passing_spans(), arrival.headers)
+        number = self._journal.accept(request, passes, sifted.passing)
         held = sifted.held(number, arrival.headers)
         if held:
             self._held.put(held)
@@ -78,18 +71,19 @@ class JournalInbox:
         ]
         everything = range(sifted.accepted) if sifted.passing is None else sifted.passing
         passing = tuple(ordinal for ordinal in everything if ordinal not in decided)
-        self._journal.recovered(number, len(held) + len(passing))
+        self._journal.correct_undecided(number, len(held) + len(passing))
         if passing:
-            piece = Piece(number, passing)
-            spans = pick(request.body, piece)
-            payload = Payload(Signal.TRACES, encode_request(spans), len(spans), request.headers)
-            self._journal.decide([Decision(Signal.TRACES, len(spans), (piece,))], [payload])
+            owed = set(passing)
+            spans = zip(everything, sifted.passing_spans(), strict=True)
+            payload = encode_payload((s for n, s in spans if n in owed), request.headers)
+            decision = Decision(Signal.TRACES, len(passing), (Piece(number, passing),))
+            self._journal.pass_on(decision, payload)
         if held:
             self._held.put(tuple(held))
         return len(held) + len(passing)
 
     def _pass_whole(self, number: int, request: StoredRequest, items: int) -> int:
-        self._journal.recovered(number, items)
+        self._journal.correct_undecided(number, items)
         payload = Payload(request.signal, request.body, items, request.headers)
-        self._journal.decide([Decision(request.signal, items, (Piece(number),))], [payload])
+        self._journal.pass_on(Decision(request.signal, items, (Piece(number),)), payload)
         return items

@@ -65,14 +65,13 @@ class Analyser:
             run = replace(run, notes=(*run.notes, "so much was retrieved that rules alone judged"))
         measurements = measure(run, checks, self.failures) if run.skip_reason is None else ()
         verdicts = self.detector.judge(run, measurements)
-        report = build_report(
+        spent = spent_seconds + self.clock.perf_counter() - started
+        return build_report(
             run,
             measurements,
             verdicts,
             detector_version=self.detector.version,
             tier=Tier.LOCAL,
-            analysis_seconds=0.0,
+            analysis_seconds=spent,
             quote_text=self.quote_text,
         )
-        spent = spent_seconds + self.clock.perf_counter() - started
-        return replace(report, analysis_seconds=spent)

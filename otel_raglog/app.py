@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 from prometheus_client import CollectorRegistry
@@ -17,6 +18,7 @@ from otel_raglog.clock import SystemClock
 from otel_raglog.delivery import Delivery
 from otel_raglog.errors import ConfigError
 from otel_raglog.ledger import Ledger
+from otel_raglog.memory_budget import MemoryBudget
 from otel_raglog.options import Config, Hold
 from otel_raglog.outlet import Outlet
 from otel_raglog.pipeline import Pipeline, TraceLimits
@@ -37,36 +39,9 @@ _MIB = 1024 * 1024
 _LAST_SECONDS = 1.0
 _HELD_SHARE = 2
 _BACKLOG_SHARE = 4
-_REFUSAL_SECONDS = 1.0
-"""For so long after a refusal the service is not ready."""
 _INSTANCE_BYTES = 8
+_NO_LIMITS = {"max_request_bytes": 2**62, "max_spans_per_request": 2**62}
 _log = structlog.get_logger()
-
-
-class _MemoryBudget:
-    """Refuses requests while what cannot leave memory takes all of the budget."""
-
-    def __init__(self, budget_bytes: int, used: Callable[[], int], clock: SystemClock) -> None:
-        self._budget_bytes = budget_bytes
-        self._used = used
-        self._clock = clock
-        self._refused_at = float("-inf")
-
-    def why_refuse(self, size: int) -> str | None:
-        """Return why a request of ``size`` bytes is refused now, if it is.
-
-        With nothing in memory any request is taken: a large one is not refused for ever.
-        """
-        used = self._used()
-        if not used or used + size <= self._budget_bytes:
-            return None
-        self._refused_at = self._clock.monotonic()
-        return "the memory budget is used up (memory.budget_mib)"
-
-    @property
-    def refusing(self) -> bool:
-        """Whether a request was refused a moment ago."""
-        return self._clock.monotonic() - self._refused_at < _REFUSAL_SECONDS
 
 
 class Service:
@@ -104,14 +79,16 @@ class Service:
             max_request_bytes=int(config.receive.max_request_mib * _MIB),
             max_spans_per_request=config.receive.max_spans_per_request,
         )
-        sifter = Sifter(limits, build_markers())
-        self._inbox = JournalInbox(self._delivery.journal, self._held, sifter)
-        self._budget = _MemoryBudget(budget_bytes, self._used_bytes, clock)
+        markers = build_markers()
+        # What was accepted under wider limits is read as it was then.
+        restoring = Sifter(replace(limits, **_NO_LIMITS), markers)
+        self._inbox = JournalInbox(self._delivery.journal, self._held, restoring)
+        self._budget = MemoryBudget(budget_bytes, self._used_bytes, clock)
         intake = Intake(
             self._inbox,
             self.ledger,
             limits,
-            sifter,
+            Sifter(limits, markers),
             instance_id=instance_id,
             why_refuse=self._budget.why_refuse,
         )
@@ -130,16 +107,16 @@ class Service:
 
     def start(self) -> dict[str, str]:
         """Bind all ports and begin; return the bound addresses as ``host:port`` by name."""
-        self._recover()
-        self._delivery.start()
-        self._pipeline.start()
-        self._worker.start()
         addresses: dict[str, str] = {}
         try:
-            for name in ("metrics", "health", "http"):
-                server = self._servers[name]
-                server.start()
-                addresses[name] = f"{self._host(name)}:{server.port}"
+            # First: a long recovery must not look like a dead process.
+            self._start_server("metrics", addresses)
+            self._start_server("health", addresses)
+            self._recover()
+            self._delivery.start()
+            self._pipeline.start()
+            self._worker.start()
+            self._start_server("http", addresses)
             self._grpc.start()
         except ConfigError:
             self.stop()
@@ -147,6 +124,11 @@ class Service:
         addresses["grpc"] = f"{self._config.receive.grpc.host}:{self._grpc.port}"
         self._state = None
         return addresses
+
+    def _start_server(self, name: str, addresses: dict[str, str]) -> None:
+        server = self._servers[name]
+        server.start()
+        addresses[name] = f"{self._host(name)}:{server.port}"
 
     def stop(self) -> None:
         """Close the doors, judge and deliver what is held, then close everything.
@@ -196,9 +178,7 @@ class Service:
         """Return why requests are refused now, if they are."""
         if self._state is not None:
             return self._state
-        if self._budget.refusing:
-            return "the memory budget is used up"
-        return self._delivery.journal.why_refusing()
+        return self._budget.why_refusing() or self._delivery.journal.why_refusing()
 
     def _recover(self) -> None:
         """Take up what the journal holds, before anything new comes in."""

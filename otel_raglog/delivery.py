@@ -6,7 +6,6 @@ import os
 import random
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import structlog
@@ -15,6 +14,7 @@ from otel_raglog.clock import Clock
 from otel_raglog.errors import ConfigError
 from otel_raglog.journal.cursors import CursorFolder, MemoryCursors
 from otel_raglog.journal.dead_letters import DeadLetterFile
+from otel_raglog.journal.feed import Feed
 from otel_raglog.journal.journal import Journal, JournalLimits, Recovered
 from otel_raglog.journal.memory import MemoryStore
 from otel_raglog.journal.reserve import ReserveFile
@@ -55,10 +55,15 @@ def build_exporters(config: Config) -> dict[str, Exporter]:
     Raises:
         ConfigError: a kind or an option is unknown, or a value is wrong.
     """
-    return {
-        name: build_exporter(destination.kind, {**destination.options, "name": name})
-        for name, destination in config.exporters.items()
-    }
+    exporters: dict[str, Exporter] = {}
+    for name, destination in config.exporters.items():
+        try:
+            exporters[name] = build_exporter(
+                destination.kind, {**destination.options, "name": name}
+            )
+        except ConfigError as error:
+            raise ConfigError(f"exporters.{name}: {error}") from None
+    return exporters
 
 
 class Delivery:
@@ -77,15 +82,15 @@ class Delivery:
             name: frozenset(destination.signals) for name, destination in config.exporters.items()
         }
         self.journal = _build_journal(config, ledger, clock)
-        self.journal.open(self._destinations)
+        self._feeds = self.journal.open(self._destinations)
         for name, signals in self._destinations.items():
             ledger.add_exporter(name, signals)
         sending, dead_letters = _sending(config.sending), _dead_letters(config, clock)
         self._senders = [
             Sender(
-                self._exporters[name],
-                self.journal.feed(name, signal),
-                signal,
+                self._exporters[feed.destination],
+                feed,
+                feed.signal,
                 sending,
                 ledger,
                 dead_letters,
@@ -93,7 +98,7 @@ class Delivery:
                 random.Random(),  # noqa: S311  jitter
                 instance_id=instance_id,
             )
-            for name, signal in self._pairs()
+            for feed in self._feeds
         ]
         self._ended = threading.Event()
         self._ticker = threading.Thread(target=self._tick, name="journal", daemon=True)
@@ -117,15 +122,14 @@ class Delivery:
 
     def owe(self, signal: Signal, items: int) -> None:
         """Enter recovered items that were not decided yet: every destination will get them."""
-        for name, own in self._pairs():
-            if own is signal:
-                self._ledger.recovered(name, signal, items)
+        for feed in self._feeds:
+            if feed.signal is signal:
+                self._ledger.recovered(feed.destination, signal, items)
 
     def start(self) -> None:
         """Begin to send."""
-        for name, signal in self._pairs():
-            feed = self.journal.feed(name, signal)
-            self._ledger.watch_queue(name, signal, partial(getattr, feed, "pending_items"))
+        for feed in self._feeds:
+            self._watch(feed)
         for sender in self._senders:
             sender.start()
         self._ticker.start()
@@ -161,17 +165,18 @@ class Delivery:
         for thread in threads:
             thread.join(seconds + 2 * _LAST_SECONDS)
 
-    def _pairs(self) -> list[tuple[str, Signal]]:
-        return [
-            (name, signal)
-            for name, signals in self._destinations.items()
-            for signal in Signal
-            if signal in signals
-        ]
+    def _watch(self, feed: Feed) -> None:
+        self._ledger.watch_queue(feed.destination, feed.signal, lambda: feed.pending_items)
 
     def _tick(self) -> None:
+        logged: set[type[Exception]] = set()
         while not self._ended.wait(_TICK_SECONDS):
-            self.journal.tick()
+            try:
+                self.journal.tick()
+            except Exception as defect:  # noqa: BLE001  without ticks no space would be freed again
+                if type(defect) not in logged:
+                    logged.add(type(defect))
+                    _log.exception("tidying the journal failed")
 
 
 def _build_journal(config: Config, ledger: Ledger, clock: Clock) -> Journal:

@@ -100,7 +100,6 @@ class Ledger:
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
         self._lock = threading.Lock()
         self._columns = {signal: _Column() for signal in Signal}
         self._counters = {signal: _Counters(registry, signal) for signal in Signal}
@@ -173,11 +172,6 @@ class Ledger:
     def damaged(self, count: int) -> None:
         """Count journal records that cannot be read; what they held may be unknown."""
         self._damaged.inc(count)
-
-    def balance(self, exporter: str, signal: Signal = Signal.TRACES) -> Balance:
-        """Return the books of ``exporter`` for ``signal``."""
-        with self._lock:
-            return self._columns[signal].balance(exporter)
 
     def balances(self) -> dict[tuple[str, Signal], Balance]:
         """Return all books, as of one moment."""

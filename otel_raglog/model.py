@@ -224,6 +224,10 @@ class RawSpan(NamedTuple):
     raw: bytes
 
 
+SPAN_OVERHEAD_BYTES = 512
+"""What the Python objects around a span's bytes take, rounded up."""
+
+
 @dataclass(frozen=True, slots=True)
 class WireSpan:
     """One span as it arrived: its header, and its own bytes untouched.
@@ -250,6 +254,16 @@ class WireSpan:
     request: int = 0
     ordinal: int = 0
     headers: Headers = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Upper bound of the bytes that the span keeps in memory.
+
+        Spans of one request share their origin; each is charged for it nevertheless, since one
+        span that stays alone keeps the whole of it alive.
+        """
+        origin = self.origin
+        return len(self.raw) + len(origin.resource) + len(origin.scope) + SPAN_OVERHEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +305,11 @@ class HeldTrace:
     spans: tuple[WireSpan, ...]
     completion: Completion
     waited_seconds: float
+
+    @property
+    def size_bytes(self) -> int:
+        """Upper bound of the bytes that its spans keep in memory."""
+        return sum(span.size_bytes for span in self.spans)
 
 
 # -------------------------------------------------------------------- decoded spans
@@ -698,15 +717,19 @@ class Run:
 
     def steps(self, stage: Stage) -> tuple[Step, ...]:
         """Return the steps of ``stage``, in time order."""
-        by_stage: Mapping[Stage, tuple[Step, ...]] = {
-            Stage.REWRITER: self.rewriters,
-            Stage.EMBEDDER: self.embedders,
-            Stage.RETRIEVER: self.retrievers,
-            Stage.RERANKER: self.rerankers,
-            Stage.ASSEMBLY: self.assemblies,
-            Stage.GENERATOR: self.generators,
-        }
-        return by_stage[stage]
+        steps: tuple[Step, ...] = getattr(self, _STEPS[stage])
+        return steps
+
+
+_STEPS: Mapping[Stage, str] = {
+    Stage.REWRITER: "rewriters",
+    Stage.EMBEDDER: "embedders",
+    Stage.RETRIEVER: "retrievers",
+    Stage.RERANKER: "rerankers",
+    Stage.ASSEMBLY: "assemblies",
+    Stage.GENERATOR: "generators",
+}
+"""The field of :class:`Run` that holds a stage's steps."""
 
 
 # ------------------------------------------------------------------ measurements

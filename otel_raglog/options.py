@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from otel_raglog.model import Signal
 
@@ -35,15 +35,19 @@ class Receive(_Section):
     max_request_mib: float = Field(
         64, gt=0, description="Largest request after decompression, MiB."
     )
-    max_spans_per_request: int = Field(100_000, gt=0, description="Most spans in one request.")
+    max_spans_per_request: int = Field(
+        100_000, gt=0, description="Most spans, log records or data points in one request."
+    )
     request_timeout_seconds: float = Field(
         30,
         gt=0,
         le=_LONGEST_SECONDS,
-        description="Longest time that a client may take to send one HTTP request.",
+        description="Longest time that a client may take to send one request.",
     )
     max_connections: int = Field(
-        1_000, gt=0, description="Most open HTTP connections; a further one takes the place of the longest idle."
+        1_000,
+        gt=0,
+        description="Most open HTTP connections; a further one takes the place of the longest idle.",
     )
     forward_headers: tuple[str, ...] = Field(
         (),
@@ -213,8 +217,15 @@ class Destination(_Section):
         "otlp_grpc", description="otlp_grpc, otlp_http, file, console or an entry point's name."
     )
     signals: tuple[Signal, ...] = Field(
-        tuple(Signal), min_length=1, description="What it takes: traces, metrics, logs."
+        tuple(Signal), description="What it takes: traces, metrics, logs."
     )
+
+    @field_validator("signals")
+    @classmethod
+    def _takes_something(cls, signals: tuple[Signal, ...]) -> tuple[Signal, ...]:
+        if not signals:
+            raise ValueError("a destination that takes no signal is none")
+        return signals
 
     @property
     def options(self) -> Mapping[str, Any]:

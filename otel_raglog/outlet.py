@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias
 
 from otel_raglog.errors import Unavailable
-from otel_raglog.model import Decision, Headers, Payload, Piece, RawSpan, Signal, WireSpan
+from otel_raglog.model import Decision, Headers, Origin, Payload, Piece, Signal, WireSpan
 from otel_raglog.receive.namespace import strip_namespace
-from otel_raglog_exporters.grouping import MAX_REQUEST_BYTES, RequestSize, encode_request
+from otel_raglog_exporters.grouping import encode_payload, split_spans
 
 _RETRY_SECONDS = 0.1
 _NOTHING: Mapping[bytes, bytes] = {}
@@ -29,12 +32,6 @@ class Outlet:
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
         self._giving_up = threading.Event()
-        self._waiting = 0
-
-    @property
-    def waiting(self) -> bool:
-        """Whether somebody waits for the journal now."""
-        return self._waiting > 0
 
     def put(
         self,
@@ -50,92 +47,55 @@ class Outlet:
         """
         if not spans:
             return
-        decisions: list[Decision] = []
-        payloads: list[Payload] = []
-        for part in _parts(spans, additions):
-            first = not decisions
-            decision, payload = part.close(
-                trace_id if first else b"", late_addition if first else b""
-            )
-            decisions.append(decision)
-            payloads.append(payload)
-        self._write(decisions, payloads)
+        decisions, payloads = zip(*_compose(spans, additions), strict=True)
+        first = replace(decisions[0], trace_id=trace_id, late_addition=late_addition)
+        self._write((first, *decisions[1:]), payloads)
 
     def give_up(self) -> None:
         """Stop waiting for the journal."""
         self._giving_up.set()
 
     def _write(self, decisions: Sequence[Decision], payloads: Sequence[Payload]) -> None:
-        waits = 0
-        try:
-            while True:
-                try:
-                    self._decide(decisions, payloads)
-                except Unavailable:
-                    if not waits:
-                        waits = 1
-                        self._waiting += 1
-                    if self._giving_up.wait(_RETRY_SECONDS):
-                        return
-                else:
+        while True:
+            try:
+                self._decide(decisions, payloads)
+            except Unavailable:
+                if self._giving_up.wait(_RETRY_SECONDS):
                     return
-        finally:
-            self._waiting -= waits
+            else:
+                return
 
 
-class _Part:
-    """Spans of equal headers that go out in one request."""
+class _Leaving(NamedTuple):
+    """A span as it leaves, and where it is journalled."""
 
-    def __init__(self, headers: Headers) -> None:
-        self.headers = headers
-        self.size = RequestSize()
-        self._spans: list[RawSpan] = []
-        self._places: list[tuple[int, int, bytes]] = []
-
-    def add(self, span: WireSpan, raw: RawSpan, addition: bytes) -> None:
-        self.size.add(raw)
-        self._spans.append(raw)
-        self._places.append((span.request, span.ordinal, addition))
-
-    @property
-    def empty(self) -> bool:
-        return not self._spans
-
-    def close(self, trace_id: bytes, late_addition: bytes) -> tuple[Decision, Payload]:
-        decision = Decision(
-            Signal.TRACES, len(self._spans), tuple(self._pieces()), trace_id, late_addition
-        )
-        body = encode_request(self._spans)
-        return decision, Payload(Signal.TRACES, body, len(self._spans), self.headers)
-
-    def _pieces(self) -> Iterator[Piece]:
-        """Yield the spans' places in their order, those of one request together."""
-        start = 0
-        for end in range(1, len(self._places) + 1):
-            if end < len(self._places) and self._places[end][0] == self._places[start][0]:
-                continue
-            run = self._places[start:end]
-            additions = tuple(addition for _, _, addition in run)
-            yield Piece(
-                run[0][0],
-                tuple(ordinal for _, ordinal, _ in run),
-                additions if any(additions) else (),
-            )
-            start = end
+    origin: Origin
+    raw: bytes
+    request: int
+    ordinal: int
+    addition: bytes
 
 
-def _parts(spans: Sequence[WireSpan], additions: Mapping[bytes, bytes]) -> list[_Part]:
-    """Return ``spans`` by headers, cut where a request would become too large."""
-    closed: list[_Part] = []
-    growing: dict[Headers, _Part] = {}
+def _compose(
+    spans: Sequence[WireSpan], additions: Mapping[bytes, bytes]
+) -> Iterator[tuple[Decision, Payload]]:
+    """Yield what to decide and send: spans by headers, cut where a request would be too large."""
+    by_headers: dict[Headers, list[_Leaving]] = {}
     for span in spans:
         addition = additions.get(span.span_id, b"")
-        kept = strip_namespace(span.raw) if span.spoofed else span.raw
-        raw = RawSpan(span.origin, kept + addition if addition else kept)
-        part = growing.get(span.headers)
-        if part is None or (not part.empty and part.size.with_span(raw) > MAX_REQUEST_BYTES):
-            if part is not None:
-                closed.append(part)
-            part = growing[span.headers] = _Part(span.headers)
-        part.add(span, raw, addition)
-    return closed + list(growing.values())
+        raw = strip_namespace(span.raw) if span.spoofed else span.raw
+        leaving = _Leaving(span.origin, raw + addition, span.request, span.ordinal, addition)
+        by_headers.setdefault(span.headers, []).append(leaving)
+    for headers, group in by_headers.items():
+        for part in split_spans(group):
+            decision = Decision(Signal.TRACES, len(part), tuple(_pieces(part)))
+            yield decision, encode_payload(part, headers)
+
+
+def _pieces(spans: Sequence[_Leaving]) -> Iterator[Piece]:
+    """Yield the places of ``spans`` in their order, those of one request together."""
+    for request, run in groupby(spans, key=attrgetter("request")):
+        same = tuple(run)
+        additions = tuple(span.addition for span in same)
+        ordinals = tuple(span.ordinal for span in same)
+        yield Piece(request, ordinals, additions if any(additions) else ())

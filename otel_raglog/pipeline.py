@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import structlog
 
 from otel_raglog.analysis import Analyser
-from otel_raglog.assemble.policy import held_size
 from otel_raglog.model import HeldTrace, Span, Trace, WireSpan
 from otel_raglog.outlet import Outlet
 from otel_raglog.report.annotations import AnnotationOptions, annotate, annotate_late, may_be_rag
@@ -120,6 +119,8 @@ class Pipeline:
         the outlet waits for the journal, or within one trace that takes long.
         """
         self._no_more.set()
+        if self._thread.ident is None:  # never started
+            return True
         self._thread.join(grace_seconds)
         self._hurrying.set()
         self._thread.join(_LAST_SECONDS)
@@ -179,7 +180,7 @@ class Pipeline:
             return
         if not trace.completion.complete:
             self._metrics.traces_evicted.labels(trace.completion.value).inc()
-        size = _size_bytes(trace)
+        size = trace.size_bytes
         with self._queued_lock:
             has_room = not self._queued or self._backlog_bytes + size <= self._max_backlog_bytes
             if has_room:
@@ -258,13 +259,9 @@ class Pipeline:
     def _forget(self, trace: HeldTrace) -> None:
         with self._queued_lock:
             self._queued.discard(trace.trace_id)
-            self._backlog_bytes -= _size_bytes(trace)
+            self._backlog_bytes -= trace.size_bytes
 
     def _note(self, error: Exception) -> None:
         if type(error) not in self._failures:
             self._failures.add(type(error))
             _log.error("analysis failed; traces pass unjudged", exc_info=error)
-
-
-def _size_bytes(trace: HeldTrace) -> int:
-    return sum(map(held_size, trace.spans))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from otel_raglog.model import Payload
+from otel_raglog.model import Headers, Payload
 from otel_raglog_exporters.cutting import cut_payload
 
 Payloads: TypeAlias = tuple[Payload, ...]
@@ -26,6 +26,17 @@ CONTENT_REASONS = frozenset(
 """Reasons of refusals that may be one payload's fault: the others of its batch are sent again."""
 
 _SIZE_REASONS = frozenset({"http_413", "resource_exhausted"})
+
+
+def by_headers(payloads: Payloads) -> list[Payloads]:
+    """Return the payloads of each set of headers, in their order; sets as they first appear."""
+    first = payloads[0].headers
+    if all(payload.headers == first for payload in payloads):
+        return [payloads]
+    groups: dict[Headers, list[Payload]] = {}
+    for payload in payloads:
+        groups.setdefault(payload.headers, []).append(payload)
+    return [tuple(group) for group in groups.values()]
 
 
 def join(payloads: Payloads) -> Payload:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
@@ -94,7 +94,7 @@ def grpc_target(endpoint: str, tls: TlsConfig | None) -> GrpcTarget:
     Raises:
         ConfigError: it is neither, has a path, or asks for plain text together with ``tls``.
     """
-    url = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
+    url = _split(endpoint, endpoint if "://" in endpoint else f"//{endpoint}")
     if url.scheme not in {"", "http", "https"}:
         raise ConfigError(f"endpoint: {endpoint!r}: scheme is none of http, https")
     if url.path not in {"", "/"} or url.query:
@@ -114,7 +114,7 @@ def http_urls(endpoint: str, tls: TlsConfig | None) -> Mapping[Signal, str]:
     Raises:
         ConfigError: it is no http(s) URL, or asks for plain text together with ``tls``.
     """
-    url = urlsplit(endpoint)
+    url = _split(endpoint, endpoint)
     if url.scheme not in {"http", "https"}:
         raise ConfigError(f"endpoint: {endpoint!r} does not begin with http:// or https://")
     if url.scheme == "http" and tls is not None:
@@ -199,6 +199,13 @@ def _read(option: str, file: Path | None) -> bytes | None:
         return file.read_bytes()
     except OSError as failure:
         raise ConfigError(f"{option}: {file} cannot be read: {failure.strerror}") from failure
+
+
+def _split(endpoint: str, url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as failure:
+        raise ConfigError(f"endpoint: {endpoint!r}: {failure}") from failure
 
 
 def _host(endpoint: str, host: str | None) -> str:

@@ -151,7 +151,7 @@ def _retry_after_seconds(value: str, clock: Clock) -> float | None:
     if value.strip().isdecimal():
         return float(value)
     try:
-        date = parsedate_to_datetime(value)
-    except ValueError:
+        moment = parsedate_to_datetime(value).timestamp()
+    except (ValueError, OverflowError):  # no date, or none that a computer can hold
         return None
-    return max(0.0, date.timestamp() - clock.unix_nano() / 1e9)
+    return max(0.0, moment - clock.unix_nano() / 1e9)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Protocol, TypeAlias
 
 import structlog
 
 from otel_raglog.clock import Clock
-from otel_raglog.errors import ConfigError, Rejected, Unavailable
+from otel_raglog.errors import Rejected, Unavailable
 from otel_raglog.model import Payload, Signal
-from otel_raglog_exporters.batches import apart, halve, join
+from otel_raglog_exporters.batches import Payloads, apart, by_headers, halve, join
 from otel_raglog_exporters.cutting import cut_payload
 from otel_raglog_exporters.grouping import MAX_REQUEST_BYTES
 from otel_raglog_exporters.via import with_via
 
 _LAST_JOIN_SECONDS = 0.1
+_BACKOFF_GROWTH = 1.5
+_MOST_RETRY_AFTER_SECONDS = 600.0
+_MOST_DEFECTS = 3
+"""Unexpected exceptions of an exporter in one batch after which it is not just tried again."""
 _log = structlog.get_logger()
 
 
@@ -70,7 +74,7 @@ class Pull:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Consecutive payloads, at least one, with equal headers; ``last`` is the last one's number."""
+    """Consecutive payloads, at least one, of any headers; ``last`` is the last one's number."""
 
     payloads: tuple[Payload, ...]
     last: int
@@ -98,18 +102,9 @@ class Source(Protocol):
         """Wait no longer: ``take`` returns what is left at once, then ``None``."""
         ...
 
-    def wake(self) -> None:
-        """Let a batch that is filling go as it is; without one, nothing changes."""
-        ...
-
     @property
     def pending_items(self) -> int:
         """Items not settled."""
-        ...
-
-    @property
-    def pending_bytes(self) -> int:
-        """Body bytes not settled."""
         ...
 
 
@@ -146,14 +141,10 @@ class SendingConfig:
     """Batches and retry of one destination.
 
     ``batch_seconds`` is the longest wait for a batch to fill. The back-off starts at
-    ``initial_backoff_seconds`` and grows by ``backoff_multiplier`` up to
-    ``max_backoff_seconds``, each time changed by up to ``jitter`` (a share) in either
-    direction; a destination's own word (Retry-After, RetryInfo) goes before it, up to
-    ``max_retry_after_seconds``. A request that did not get through for ``max_elapsed_seconds``
-    is dropped; 0 means never.
-
-    Raises:
-        ConfigError: a value is out of range.
+    ``initial_backoff_seconds`` and grows by half up to ``max_backoff_seconds``, each time changed by
+    up to ``jitter`` (a share) in either direction; a destination's own word (Retry-After,
+    RetryInfo) goes before it, up to ten minutes. A request that did not get through for
+    ``max_elapsed_seconds`` is dropped; 0 means never.
     """
 
     batch_items: int = 4_096
@@ -161,21 +152,8 @@ class SendingConfig:
     batch_seconds: float = 0.2
     initial_backoff_seconds: float = 1.0
     max_backoff_seconds: float = 30.0
-    backoff_multiplier: float = 1.5
     jitter: float = 0.2
-    max_retry_after_seconds: float = 600.0
     max_elapsed_seconds: float = 0.0
-    max_unexpected_errors: int = 3
-
-    def __post_init__(self) -> None:
-        positive = {"batch_items", "batch_bytes"}
-        for option in fields(self):
-            value = getattr(self, option.name)
-            least = 1 if option.name in positive | {"backoff_multiplier"} else 0
-            if not value >= least:
-                raise ConfigError(f"{option.name}: {value!r} is less than {least}")
-        if self.jitter > 1:
-            raise ConfigError(f"jitter: {self.jitter!r} is more than 1")
 
     def backoff_seconds(self, failures: int, random: Random) -> float:
         """Return how long to wait after ``failures`` (1 or more) failures in a row."""
@@ -183,7 +161,7 @@ class SendingConfig:
         for _ in range(failures - 1):
             if grown >= self.max_backoff_seconds:
                 break
-            grown *= self.backoff_multiplier
+            grown *= _BACKOFF_GROWTH
         shift = 1 + self.jitter * (2 * random.random() - 1)
         return min(grown, self.max_backoff_seconds) * shift
 
@@ -211,12 +189,14 @@ class _Books:
     forwarded: int = 0
     rejected: int = 0
     refused: list[tuple[Payload, Rejected]] = field(default_factory=list)
-    defects_left: int = 0
+    defects_left: int = _MOST_DEFECTS
 
 
 class Sender:
-    """A thread that sends what a source hands out, in order, one request at a time.
+    """A thread that sends what a source hands out, one request at a time.
 
+    Of each batch, payloads of equal headers leave together, in their order, and those of other
+    headers in requests of their own.
     Each payload is settled once it was forwarded, rejected by the backend, or dropped, which is
     then in the dead letters; a batch that is cut off by :meth:`stop` stays in the source whole.
     The retry loop is our own rather than stamina's, since a destination's Retry-After and a
@@ -287,19 +267,35 @@ class Sender:
         return self._source.pending_items
 
     def _run(self) -> None:
-        while not self._abandoned.is_set() and (taken := self._source.take(self._pull)):
-            books = _Books(defects_left=self._config.max_unexpected_errors)
-            if not self._deliver(taken, books):
-                return
+        failures = 0
+        while not self._abandoned.is_set():
+            try:
+                taken = self._source.take(self._pull)
+                if taken is None:
+                    return
+                self._pass_on(taken)
+            except Exception as defect:  # noqa: BLE001  without the thread nothing would leave
+                self._log_first(type(defect).__name__, "sending failed", error=repr(defect))
+                failures += 1
+                self._pause(self._config.backoff_seconds(failures, self._random))
+            else:
+                failures = 0
+
+    def _pass_on(self, taken: Taken) -> None:
+        books = _Books()
+        if self._deliver(taken, books):
             with self._settling:
                 if not self._abandoned.is_set():
                     self._settle(taken, books)
 
     def _deliver(self, taken: Taken, books: _Books) -> bool:
         """Send a batch until all of it has settled; returns whether it has."""
-        todo = [taken.payloads]
-        if len(taken.payloads) == 1:
-            todo = apart(cut_payload(taken.payloads[0], self._config.batch_bytes))
+        todo: list[Payloads] = []
+        for payloads in reversed(by_headers(taken.payloads)):
+            if len(payloads) == 1:
+                todo.extend(apart(cut_payload(payloads[0], self._config.batch_bytes)))
+            else:
+                todo.append(payloads)
         while todo:
             payloads = todo.pop()
             payload = join(payloads)
@@ -346,12 +342,16 @@ class Sender:
             if limit and self._clock.monotonic() - began + delay > limit:
                 return Rejected(f"not delivered for {limit} seconds", "retry_expired")
             self._observer.retried(self.name, self.signal)
-            self._wait(self._abandoned if self._stopping.is_set() else self._stopping, delay)
+            self._pause(delay)
         return None
+
+    def _pause(self, seconds: float) -> None:
+        """Wait; a shutdown cuts that short once, and its end for good."""
+        self._wait(self._abandoned if self._stopping.is_set() else self._stopping, seconds)
 
     def _delay(self, failures: int, told: float | None) -> float:
         if told:
-            return min(told, self._config.max_retry_after_seconds)
+            return min(told, _MOST_RETRY_AFTER_SECONDS)
         return self._config.backoff_seconds(failures, self._random)
 
     def _settle(self, taken: Taken, books: _Books) -> None:
@@ -378,9 +378,12 @@ class Sender:
             _log.info("destination is back", exporter=self.name, signal=str(self.signal))
 
     def _log_once(self, reason: str, message: str) -> None:
-        if reason not in self._logged:
-            self._logged.add(reason)
-            self._log_warning("items refused", reason=reason, error=message)
+        self._log_first(reason, "items refused", reason=reason, error=message)
+
+    def _log_first(self, kind: str, event: str, **what: str) -> None:
+        if kind not in self._logged:
+            self._logged.add(kind)
+            self._log_warning(event, **what)
 
     def _log_warning(self, event: str, **what: str) -> None:
         _log.warning(event, exporter=self.name, signal=str(self.signal), **what)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from otel_raglog.assemble.policy import CompletionPolicy, held_size, is_root
+from otel_raglog.assemble.policy import CompletionPolicy, is_root
 from otel_raglog.model import Completion, HeldTrace, WireSpan
 
 
@@ -143,7 +143,7 @@ class Assembler:
             self._hold(span)  # late now, or the start of a new trace when none are remembered
             return
         self._touch(trace_id, trace, rooted=trace.rooted or is_root(span))
-        size = held_size(span)
+        size = span.size_bytes
         trace.spans.append(span)
         trace.size += size
         self._held_spans += 1

@@ -7,9 +7,6 @@ from dataclasses import dataclass, fields
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Completion, WireSpan
 
-SPAN_OVERHEAD_BYTES = 512
-"""What the Python objects around a span's bytes take, rounded up."""
-
 
 @dataclass(frozen=True, slots=True)
 class CompletionPolicy:
@@ -57,16 +54,6 @@ class CompletionPolicy:
         if self.quiet_deadline(touched_at, rooted=rooted) <= self.wait_deadline(opened_at):
             return Completion.ROOT_QUIET if rooted else Completion.ORPHAN_QUIET
         return Completion.MAX_WAIT
-
-
-def held_size(span: WireSpan) -> int:
-    """Return an upper bound of the bytes that ``span`` keeps in memory.
-
-    Spans of one request share their origin; each is charged for it nevertheless, since one
-    span that stays alone keeps the whole of it alive.
-    """
-    origin = span.origin
-    return len(span.raw) + len(origin.resource) + len(origin.scope) + SPAN_OVERHEAD_BYTES
 
 
 def is_root(span: WireSpan) -> bool:

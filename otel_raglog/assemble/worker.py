@@ -11,12 +11,9 @@ import structlog
 
 from otel_raglog.assemble.assembler import Actions, Assembler
 from otel_raglog.clock import Clock
-from otel_raglog.errors import Unavailable
 from otel_raglog.model import HeldTrace, WireSpan
 
 _log = structlog.get_logger()
-_RETRY_SECONDS = 0.05
-_LAST_JOIN_SECONDS = 1.0
 
 
 class Source(Protocol):
@@ -28,11 +25,9 @@ class Source(Protocol):
 
 
 class Sink(Protocol):
-    """Where spans go. Each method takes all of its spans, or raises and takes none.
+    """Where spans go. Each method takes all of its spans, however long that takes.
 
-    ``Unavailable`` makes the worker wait and try again: this is how a full queue behind the
-    sink pushes back on the inbox. Any other exception is a defect; the spans are then
-    forwarded unjudged.
+    An exception is a defect; the spans are then forwarded unjudged.
     """
 
     def forward(self, spans: Sequence[WireSpan]) -> None:
@@ -88,7 +83,6 @@ class Worker:
         self._caught_up_at = clock.monotonic()
         self._logged: set[tuple[str, type[BaseException] | None]] = set()
         self._stopping = threading.Event()
-        self._give_up = threading.Event()
         self._thread = threading.Thread(target=self._run, name="assemble", daemon=True)
 
     def start(self) -> None:
@@ -104,8 +98,6 @@ class Worker:
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join(grace_seconds)
-            self._give_up.set()
-            self._thread.join(_LAST_JOIN_SECONDS)
         return not self._thread.is_alive()
 
     def step(self, timeout_seconds: float) -> bool:
@@ -182,17 +174,12 @@ class Worker:
 
     def _hand_over(self, where: str, deliver: Callable[[], None]) -> bool:
         """Deliver, however long it takes; ``False`` when the sink is defective."""
-        while True:
-            try:
-                deliver()
-            except Unavailable as busy:
-                if self._give_up.wait(min(busy.retry_after_seconds or _RETRY_SECONDS, 1.0)):
-                    return True
-            except Exception:  # noqa: BLE001  a verdict may fail; the spans go on without it
-                self._note_failure(where)
-                return False
-            else:
-                return True
+        try:
+            deliver()
+        except Exception:  # noqa: BLE001  a verdict may fail; the spans go on without it
+            self._note_failure(where)
+            return False
+        return True
 
     def _note_failure(self, where: str) -> None:
         """Count the exception being handled; log the first of its kind."""

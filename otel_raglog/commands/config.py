@@ -12,6 +12,7 @@ import typer
 from otel_raglog.config import load_config, show_config
 from otel_raglog.delivery import build_exporters
 from otel_raglog.options import Config
+from otel_raglog.receive.headers import check_forwardable
 
 config_app = typer.Typer(
     help="Show, check or describe the configuration.", no_args_is_help=True, rich_markup_mode=None
@@ -37,6 +38,7 @@ def check(
     """Check the configuration, the exporters' options included. Exit code 2 when it is wrong."""
     file = file or config
     loaded = load_config(file)
+    check_forwardable(loaded.receive.forward_headers)
     for exporter in build_exporters(loaded).values():
         exporter.close()
     names = ", ".join(loaded.exporters) or "none"

@@ -53,19 +53,22 @@ def serve(
         overrides["exporters"] = {"backend": destination}
     loaded = load_config(config, overrides)
     configure_logs(loaded.log_level, sys.stderr)
-    service = Service(loaded)
-    stop, hurry = threading.Event(), threading.Event()
+    started, stop, hurry = threading.Event(), threading.Event(), threading.Event()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
+        _log.info("stopping", signal=signal.Signals(number).name)
+        if not started.is_set():  # nothing was accepted yet, and the journal may be left any time
+            raise SystemExit(0)
         # Only flags are set here: the interrupted thread may hold any lock.
         if stop.is_set():
             hurry.set()
         stop.set()
-        _log.info("stopping", signal=signal.Signals(number).name)
 
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
+    service = Service(loaded)
     addresses = service.start()
+    started.set()
     if ready_file is not None:
         try:
             _write_ready_file(ready_file, addresses)

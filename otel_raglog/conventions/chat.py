@@ -65,7 +65,7 @@ def message_from_item(item: Item) -> Message:
     content = get("content")
     if content is not None:
         texts.append(content_text(content))
-    for name in ("message.contents", "contents"):
+    for name in _named_lists(item, ("message.contents", "contents")):
         for part in sub_items(item, name):
             text = part.get("message_content.text", part.get("text"))
             if isinstance(text, str):
@@ -73,10 +73,15 @@ def message_from_item(item: Item) -> Message:
     return Message(normal_role(get("role")), "\n".join(filter(None, texts)))
 
 
+def _named_lists(item: Item, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return ``names`` if an item has any of these lists: few messages do."""
+    return names if any(key.startswith(names) for key in item) else ()
+
+
 def tool_calls_of(item: Item) -> list[object]:
     """Return the tool calls of a flattened message, as JSON data (name and arguments)."""
     calls: list[object] = []
-    for name in ("message.tool_calls", "tool_calls"):
+    for name in _named_lists(item, ("message.tool_calls", "tool_calls")):
         calls.extend(
             {
                 "name": call.get("tool_call.function.name"),

@@ -47,7 +47,10 @@ _SCALARS = (str, int, float, bool)
 
 def chunk_from_item(item: Item) -> Chunk:
     """Return the chunk of one flattened document (``document.id``, ``document.content`` ...)."""
-    fields = {**item, **_named_as_document(item)}
+    fields = dict(item)
+    for key, value in item.items():
+        if key.startswith(_ITEM_PREFIX):
+            fields[key[len(_ITEM_PREFIX) :]] = value
     content = fields.get("content")
     whole = item.get("")
     if whole is not None and content is None:
@@ -56,15 +59,6 @@ def chunk_from_item(item: Item) -> Chunk:
         content = _first(fields, _TEXT_KEYS)
     text = None if content is None else _as_text(content)
     return _chunk(text, _first(fields, _ID_KEYS), fields.get("score"), fields.get("metadata"))
-
-
-def _named_as_document(item: Item) -> Item:
-    """Return the ``document.*`` values of an item by their bare names."""
-    return {
-        key.removeprefix(_ITEM_PREFIX): value
-        for key, value in item.items()
-        if key.startswith(_ITEM_PREFIX)
-    }
 
 
 def chunks_in(data: object, *, bare_strings: bool) -> tuple[Chunk, ...] | None:  # noqa: C901, PLR0911  one return per known shape

@@ -50,9 +50,17 @@ class ListAttributes:
         self._indexed: dict[str, dict[int, dict[str, object]]] = {}
         for key, value in attributes.items():
             parts = _parts_of(key)
-            if parts is not None:
-                items = self._indexed.setdefault(parts.prefix, {})
-                items.setdefault(parts.position, {})[parts.suffix] = value
+            if parts is None:
+                continue
+            prefix, position, suffix = parts
+            items = self._indexed.get(prefix)
+            if items is None:
+                items = self._indexed[prefix] = {}
+            item = items.get(position)
+            if item is None:
+                items[position] = {suffix: value}
+            else:
+                item[suffix] = value
 
     def read(self, prefix: str) -> ListAttribute | None:
         """Return the list under ``prefix``, flattened or as one value; ``None`` without any."""
@@ -116,7 +124,7 @@ def sub_items(item: Item, prefix: str) -> tuple[Item, ...]:
             parts = _parts_of(key)
             if parts is not None and parts.prefix == prefix:
                 found.setdefault(parts.position, {})[parts.suffix] = value
-    return tuple(found[index] for index in sorted(found))
+    return tuple(found[index] for index in sorted(found)) if found else ()
 
 
 def _parts_of(key: str) -> _Parts | None:

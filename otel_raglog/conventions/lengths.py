@@ -26,7 +26,7 @@ def keys_cut_at_limit(attributes: Mapping[str, AttributeValue]) -> frozenset[str
     OpenTelemetry SDKs cut values silently. One text of a round length is chance; two
     different ones that are also the longest of the span are a limit.
     """
-    lengths = [len(value) for value in attributes.values() if isinstance(value, str)]
+    lengths = list(map(len, [value for value in attributes.values() if isinstance(value, str)]))
     longest = max(lengths, default=0)
     if longest not in _ROUND or lengths.count(longest) < 2:  # noqa: PLR2004  see above
         return frozenset()

@@ -8,7 +8,7 @@ from typing import Never
 from otel_raglog.conventions.flattened import ListAttributes
 from otel_raglog.conventions.json_text import as_data, as_text, looks_cut, parse_json
 from otel_raglog.conventions.lengths import keys_cut_at_limit
-from otel_raglog.conventions.masking import is_redacted
+from otel_raglog.conventions.masking import MAX_PLACEHOLDER_CHARS, is_redacted
 from otel_raglog.model import (
     NOT_CAPTURED,
     Field,
@@ -29,9 +29,13 @@ class SpanValues:
         self.attributes = span.attributes
         self.lists = ListAttributes(span.attributes)
         self.redacted = frozenset(
-            key
-            for key, value in span.attributes.items()
-            if isinstance(value, str) and is_redacted(value)
+            [
+                key
+                for key, value in span.attributes.items()
+                if isinstance(value, str)
+                and len(value) <= MAX_PLACEHOLDER_CHARS
+                and is_redacted(value)
+            ]
         )
         self.cut = span.truncated_keys | keys_cut_at_limit(span.attributes)
 

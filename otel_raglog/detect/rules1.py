@@ -83,12 +83,12 @@ def _in_another_language(verdict: Verdict) -> Verdict:
 
 def _ignored(run: Run, stage: Stage) -> frozenset[FaultType]:
     """Return the fault types that this run's record cannot tell from something else."""
+    if stage is not Stage.EMBEDDER:
+        return frozenset()
     rewriter = run.stages.get(Stage.REWRITER)
     unseen = rewriter is not None and not rewriter.absent and not run.rewriters
     # Another wording may be the work of a rewriter that left no span.
-    return (
-        frozenset({FaultType.ALTERED_INPUT}) if stage is Stage.EMBEDDER and unseen else frozenset()
-    )
+    return frozenset({FaultType.ALTERED_INPUT}) if unseen else frozenset()
 
 
 def _step_verdict(
@@ -125,7 +125,7 @@ def _verdict(
     ignored: frozenset[FaultType],
 ) -> Verdict:
     values = _values(measurements)
-    if not any(clue.measurement in values for clue in CLUES[stage]):
+    if not values or not any(clue.measurement in values for clue in CLUES[stage]):
         failed = any(m.status is MeasurementStatus.FAILED for m in measurements)
         reason = UnknownReason.ERROR if failed else UnknownReason.ABSTAINED
         return Verdict(stage, StageVerdict.UNKNOWN, reason=reason, step=step)

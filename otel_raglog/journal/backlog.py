@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from otel_raglog.journal.cursors import Mark
 from otel_raglog.model import Payload, Signal
 from otel_raglog_exporters.sending import Pull, Taken
 
@@ -30,13 +31,6 @@ class Slot(NamedTuple):
     number: int
     items: int
     payload: Payload | None
-
-
-class Passed(NamedTuple):
-    """How far a place has come, and how many items a sender has that were given up meanwhile."""
-
-    number: int
-    adrift: int
 
 
 class _Line:
@@ -127,7 +121,6 @@ class Place:
         self.loan: _Loan | None = None
         self.wanted: tuple[int, int] | None = None
         self.closed = False
-        self.hurried = False
 
 
 class Backlog:
@@ -264,7 +257,6 @@ class Backlog:
                 place.wanted = (1, 1)
                 place.condition.wait()
             place.wanted = (pull.items, pull.bytes)
-            place.hurried = False
             place.condition.wait_for(lambda: _is_due(place, pull), pull.seconds)
             place.wanted = None
             slots = list(self._cut(place, pull))
@@ -354,19 +346,13 @@ class Backlog:
             place.closed = True
             place.condition.notify_all()
 
-    def hurry(self, place: Place) -> None:
-        """Let the batch that is filling go as it is."""
-        with place.condition:
-            place.hurried = True
-            place.condition.notify_all()
-
-    def passed(self, place: Place) -> Passed:
+    def passed(self, place: Place) -> Mark:
         """Return how far ``place`` is with what was decided for it."""
         with self._lock:
             loan = place.loan
             if loan is None or not loan.adrift:
-                return Passed(place.passed, 0)
-            return Passed(place.passed, sum(payload.items for payload in loan.taken.payloads))
+                return Mark(place.passed, 0)
+            return Mark(place.passed, sum(payload.items for payload in loan.taken.payloads))
 
     def reached(self, place: Place) -> int:
         """Return the last decision before the first that ``place`` owes, of whatever signal."""
@@ -383,4 +369,4 @@ class Backlog:
 
 
 def _is_due(place: Place, pull: Pull) -> bool:
-    return place.closed or place.hurried or place.items >= pull.items or place.size >= pull.bytes
+    return place.closed or place.items >= pull.items or place.size >= pull.bytes

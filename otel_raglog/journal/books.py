@@ -76,8 +76,8 @@ class Books:
             self._accepting[self._tickets] = least
             return self._tickets
 
-    def finish(self, ticket: int, number: int = 0, undecided: int = 0) -> None:
-        """Book the request that the ticket was for; no number: it was not written."""
+    def finish(self, ticket: int, number: int, undecided: int) -> None:
+        """Book the request that the ticket was for; number 0: it was not written."""
         with self._lock:
             del self._accepting[ticket]
             if number:
@@ -87,11 +87,6 @@ class Books:
         """Book that ``items`` of a request are undecided, whatever was booked before."""
         with self._lock:
             self._set_undecided(number, items)
-
-    def undecided(self, number: int) -> int:
-        """Return how many items of a request are undecided."""
-        with self._lock:
-            return self._undecided.get(number)
 
     def decide(self, number: int, decision: Decision) -> None:
         """Book decision ``number``."""

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 from zlib import crc32
 
 from otel_raglog.errors import ConfigError, Unavailable
@@ -16,6 +16,7 @@ from otel_raglog.errors import ConfigError, Unavailable
 _CONTENT = struct.Struct("<4sQQ")
 _CHECKSUM = struct.Struct("<I")
 _MAGIC = b"RLC1"
+_SIZE = _CONTENT.size + _CHECKSUM.size
 _SUFFIX = ".cursor"
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
@@ -29,7 +30,7 @@ class Mark(NamedTuple):
     """
 
     number: int
-    lent: int = 0
+    lent: int
 
 
 class Cursor(Protocol):
@@ -67,8 +68,11 @@ class Cursors(Protocol):
         """Return the cursor of that name, a new one if need be."""
         ...
 
-    def keep_only(self, names: Collection[str]) -> None:
-        """Forget all other cursors: one that is used again much later would mislead."""
+    def keep_only(self, names: Collection[str]) -> dict[str, Mark | None]:
+        """Forget all other cursors: one that is used again much later would mislead.
+
+        Returns what was written last to those that were forgotten, by name.
+        """
         ...
 
 
@@ -91,18 +95,10 @@ class CursorFile:
 
     def read(self) -> Mark | None:
         """Return what was written last; ``None`` when there is nothing, or it is damaged."""
-        size = _CONTENT.size + _CHECKSUM.size
         try:
-            raw = os.pread(self._file, size, 0)
+            return _decode(os.pread(self._file, _SIZE, 0))
         except OSError:
             return None
-        if len(raw) != size:
-            return None
-        magic, number, lent = _CONTENT.unpack_from(raw)
-        (checksum,) = _CHECKSUM.unpack_from(raw, _CONTENT.size)
-        if magic != _MAGIC or checksum != crc32(raw[: _CONTENT.size]):
-            return None
-        return Mark(number, lent)
 
     def write(self, mark: Mark) -> None:
         """Write ``mark`` over what was there; see :meth:`Cursor.write`."""
@@ -154,19 +150,34 @@ class CursorFolder:
         """Return the cursor of that name."""
         return CursorFile(self._folder / self._file_name(name), self._fsync)
 
-    def keep_only(self, names: Collection[str]) -> None:
+    def keep_only(self, names: Collection[str]) -> dict[str, Mark | None]:
         """Delete the files of all other cursors; one that cannot be deleted stays."""
         kept = {self._file_name(name) for name in names}
+        forgotten: dict[str, Mark | None] = {}
         for path in self._folder.glob(f"*{_SUFFIX}"):
-            if path.name not in kept:
-                try:
-                    path.unlink()
-                except OSError:
-                    continue
+            if path.name in kept:
+                continue
+            try:
+                raw = path.read_bytes()
+                path.unlink()
+            except OSError:
+                continue
+            forgotten[unquote(path.name.removesuffix(_SUFFIX))] = _decode(raw)
+        return forgotten
 
     @staticmethod
     def _file_name(name: str) -> str:
         return quote(name, safe="") + _SUFFIX
+
+
+def _decode(raw: bytes) -> Mark | None:
+    if len(raw) != _SIZE:
+        return None
+    magic, number, lent = _CONTENT.unpack_from(raw)
+    (checksum,) = _CHECKSUM.unpack_from(raw, _CONTENT.size)
+    if magic != _MAGIC or checksum != crc32(raw[: _CONTENT.size]):
+        return None
+    return Mark(number, lent)
 
 
 class MemoryCursor:
@@ -200,6 +211,7 @@ class MemoryCursors:
         """Return the cursor of that name."""
         return self._cursors.setdefault(name, MemoryCursor())
 
-    def keep_only(self, names: Collection[str]) -> None:
+    def keep_only(self, names: Collection[str]) -> dict[str, Mark | None]:
         """Forget all other cursors."""
-        self._cursors = {name: kept for name, kept in self._cursors.items() if name in names}
+        others = [name for name in self._cursors if name not in names]
+        return {name: self._cursors.pop(name).read() for name in others}

@@ -6,7 +6,6 @@ import base64
 import binascii
 import json
 import os
-import re
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,6 @@ from otel_raglog.model import Payload, Signal
 
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
-_ITEMS = re.compile(rb'"items": (\d+)')  # quotes inside a JSON string are escaped: no false match
 
 
 class DeadLetterFile:
@@ -32,8 +30,6 @@ class DeadLetterFile:
     """
 
     def __init__(self, folder: Path, max_bytes: int, clock: Clock) -> None:
-        self.removed_items = 0
-        """Items in files that made room for newer ones, since the start."""
         self._folder = folder
         self._max_bytes = max_bytes
         self._clock = clock
@@ -70,10 +66,7 @@ class DeadLetterFile:
         size = path.stat().st_size if path.exists() else 0
         if not size or size + line_bytes <= self._max_bytes:
             return
-        before = path.with_name(f"{path.name}.1")
-        removed = _count_items(before)
-        path.replace(before)
-        self.removed_items += removed
+        path.replace(path.with_name(f"{path.name}.1"))
 
 
 def read_dead_letter(line: str | bytes) -> Payload:
@@ -115,11 +108,3 @@ def _append(path: Path, line: bytes) -> None:
             raise
     finally:
         os.close(file)
-
-
-def _count_items(path: Path) -> int:
-    try:
-        with path.open("rb") as lines:
-            return sum(int(found[1]) for line in lines if (found := _ITEMS.search(line)))
-    except FileNotFoundError:
-        return 0

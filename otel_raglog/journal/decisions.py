@@ -27,7 +27,7 @@ class StoredRequest:
     signal: Signal
     headers: Headers
     body: bytes
-    items: int = 0
+    items: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StoredDecision:
     unix_seconds: int
 
 
-def encode_request_head(signal: Signal, headers: Headers, items: int = 0) -> bytes:
+def encode_request_head(signal: Signal, headers: Headers, items: int) -> bytes:
     """Return what stands before the body in a request record: so the body is not copied."""
     head = pb.RequestHead(signal=_CODES[signal], items=items)
     for name, value in headers:
@@ -66,7 +66,7 @@ def decode_request(record: bytes) -> StoredRequest:
     return StoredRequest(_signal(head.signal), headers, record[end:], head.items)
 
 
-def encode_decision(decision: Decision, payload_bytes: int = 0, unix_seconds: int = 0) -> bytes:
+def encode_decision(decision: Decision, payload_bytes: int, unix_seconds: int) -> bytes:
     """Return the record of ``decision``."""
     message = pb.Decision(
         signal=_CODES[decision.signal],

@@ -11,6 +11,7 @@ import structlog
 from otel_raglog.errors import Unavailable
 from otel_raglog.journal.backlog import Backlog, Place, Slot
 from otel_raglog.journal.cursors import Cursor, Mark
+from otel_raglog.journal.damage import Damage, Record
 from otel_raglog.journal.resolving import Resolver
 from otel_raglog.model import Payload, Signal
 from otel_raglog_exporters.sending import Pull, Taken
@@ -46,6 +47,7 @@ class Feed:
         backlog: Backlog,
         resolver: Resolver,
         cursor: Cursor,
+        damage: Damage,
         observer: JournalObserver,
     ) -> None:
         self.destination = destination
@@ -56,6 +58,7 @@ class Feed:
         self._place: Place = backlog.subscribe(signal)
         self._resolver = resolver
         self._cursor = cursor
+        self._damage = damage
         self._observer = observer
         self._written: Mark | None = None
         self._writing = threading.Lock()
@@ -97,10 +100,6 @@ class Feed:
         """Wait no longer: ``take`` returns what is left at once, then ``None``."""
         self._backlog.close(self._place)
 
-    def wake(self) -> None:
-        """Let a batch that is filling go as it is."""
-        self._backlog.hurry(self._place)
-
     @property
     def pending_items(self) -> int:
         """Items not settled."""
@@ -112,11 +111,6 @@ class Feed:
         return self._place.size
 
     # --------------------------------------------------------------- for the journal
-
-    @property
-    def name(self) -> str:
-        """The cursor's name."""
-        return cursor_name(self.destination, self.signal)
 
     @property
     def reached(self) -> int:
@@ -149,27 +143,36 @@ class Feed:
         """Count items that a sender had when the process before this one ended."""
         self._observer.dropped(self.destination, self.signal, "journal_full", items)
 
-    def flush(self) -> None:
-        """Write the cursor where it moved; a disk that refuses is tried again next time."""
+    def flush(self) -> bool:
+        """Write the cursor where it moved; return whether the disk has it.
+
+        One that refuses is tried again next time.
+        """
         with self._writing:
-            passed = self._backlog.passed(self._place)
-            mark = Mark(passed.number, passed.adrift)
+            mark = self._backlog.passed(self._place)
             if mark == self._written:
-                return
+                return True
             try:
                 self._cursor.write(mark)
             except Unavailable as failure:
                 self._log_once("cursor cannot be written", failure)
-            else:
-                self._written = mark
+                return False
+            self._written = mark
+            return True
 
-    def sync(self) -> None:
-        """Write the cursor, and make it outlive a loss of power where that is asked for."""
-        self.flush()
+    def sync(self) -> bool:
+        """Write the cursor, and make it outlive a loss of power where that is asked for.
+
+        Returns whether that worked.
+        """
+        if not self.flush():
+            return False
         try:
             self._cursor.sync()
         except Unavailable as failure:
             self._log_once("cursor cannot be written", failure)
+            return False
+        return True
 
     def release(self) -> None:
         """Write the cursor for the last time."""
@@ -178,7 +181,7 @@ class Feed:
         self._cursor.close()
 
     def _payloads(self, slots: Sequence[Slot]) -> list[tuple[int, Payload]]:
-        """Return the payloads of ``slots`` that can be made, up to one with other headers."""
+        """Return the payloads of ``slots`` that can be made."""
         payloads: list[tuple[int, Payload]] = []
         for slot in slots:
             payload = slot.payload
@@ -187,20 +190,17 @@ class Feed:
                 if made.unreadable:
                     self._count_damage(slot.number, made.lost, made.unreadable)
                 payload = made.payload
-            if payload is None:
-                continue
-            if payloads and payload.headers != payloads[0][1].headers:
-                break
-            payloads.append((slot.number, payload))
+            if payload is not None:
+                payloads.append((slot.number, payload))
         return payloads
 
-    def _count_damage(self, number: int, items: int, records: int) -> None:
+    def _count_damage(self, number: int, items: int, records: Sequence[Record]) -> None:
         """Count once what is lost of a decision, unless it was given up while it was read."""
         if number <= self._counted or not self._backlog.is_owed(self._place, number):
             return
         self._counted = number
         self._log_once("items lost: the journal is damaged")
-        self._observer.damaged(records)
+        self._damage.note(records)
         if items:
             self._observer.dropped(self.destination, self.signal, "journal_damaged", items)
 

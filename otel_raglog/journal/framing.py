@@ -8,6 +8,7 @@ mark is the next record, and no payload can pretend to be one.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,6 +64,15 @@ def checksum(data: bytes | memoryview, before: int = 0) -> int:
     """Return the CRC-32 of ``data`` (that of zlib), continued from that of what came ``before``."""
     value: int = isal_zlib.crc32(data, before)
     return value
+
+
+def measure(chunks: Sequence[bytes]) -> tuple[int, int]:
+    """Return the length and the checksum of the concatenated ``chunks``."""
+    length = crc = 0
+    for chunk in chunks:
+        length += len(chunk)
+        crc = checksum(chunk, crc)
+    return length, crc
 
 
 def read_segment_header(head: bytes, named: int) -> SegmentHeader | None:

@@ -12,20 +12,22 @@ from otel_raglog.errors import TooLarge, Unavailable
 from otel_raglog.journal.backlog import Backlog, Entry
 from otel_raglog.journal.books import Books
 from otel_raglog.journal.cursors import Cursors
+from otel_raglog.journal.damage import Damage
 from otel_raglog.journal.decisions import encode_decision, encode_request_head
 from otel_raglog.journal.feed import Feed, JournalObserver, cursor_name
-from otel_raglog.journal.rebuilding import Rebuilding, Recovered
+from otel_raglog.journal.rebuilding import Forgotten, Rebuilding, Recovered
 from otel_raglog.journal.reserve import NoReserve, Reserve
-from otel_raglog.journal.resolving import Resolver, join_pieces, read_piece
+from otel_raglog.journal.resolving import Resolver
 from otel_raglog.journal.retention import JournalLimits, Retention
 from otel_raglog.journal.store import Store
-from otel_raglog.model import Decision, Headers, Payload, Piece, Signal
+from otel_raglog.model import Decision, Payload, Piece, Signal
 
 __all__ = ["Journal", "JournalLimits", "JournalObserver", "Recovered"]
 
 _RETRY_SECONDS = 1.0
 _RECORD_BYTES = 512
 """More than a request costs beside its body: its framing and its own decision."""
+_LONGEST_PROBE = 64 * 1024
 _log = structlog.get_logger()
 
 
@@ -60,6 +62,8 @@ class Journal:
         self._backlog = Backlog(limits.ring_bytes)
         self._books = Books(requests.first, decisions.first)
         self._feeds: list[Feed] = []
+        self._damage = Damage(observer.damaged)
+        self._forgotten: list[Forgotten] = []
         self._retention = Retention(
             requests,
             decisions,
@@ -73,29 +77,32 @@ class Journal:
         self._owed: list[tuple[Decision, Payload]] = []
         self._owing = threading.Lock()
         self._refusing: str | None = None
+        self._undecidable: str | None = None
         self._needed = 0
         self._closed = False
         self._logged: set[tuple[str, str]] = set()
 
     # ---------------------------------------------------------------------- starting
 
-    def open(self, destinations: Mapping[str, frozenset[Signal]]) -> None:
-        """Make a feed for each signal of each destination; cursors of others are forgotten."""
+    def open(self, destinations: Mapping[str, frozenset[Signal]]) -> Sequence[Feed]:
+        """Return a feed for each signal of each destination; cursors of others are forgotten."""
         wanted = [(name, signal) for name in destinations for signal in Signal]
         wanted = [(name, signal) for name, signal in wanted if signal in destinations[name]]
-        self._cursors.keep_only({cursor_name(name, signal) for name, signal in wanted})
+        forgotten = self._cursors.keep_only({cursor_name(*which) for which in wanted})
+        self._forgotten = [Forgotten(name, mark) for name, mark in forgotten.items()]
         for name, signal in wanted:
             cursor = self._cursors.open(cursor_name(name, signal))
             resolver = Resolver(self._requests, self._decisions)
-            feed = Feed(name, signal, self._backlog, resolver, cursor, self._observer)
+            feed = Feed(name, signal, self._backlog, resolver, cursor, self._damage, self._observer)
             self._feeds.append(feed)
+        return tuple(self._feeds)
 
     def recover(self) -> Recovered:
         """Read what an earlier process left, and return what is to be done about it.
 
         A request record that is damaged is counted and lost; a decision record that is damaged is
         counted, and what it decided is undecided again. A feed without a readable cursor begins
-        with the oldest decision whose requests all exist.
+        behind the last decision about a request that is gone.
 
         Raises:
             Unavailable: a log cannot be read at the moment (out of file descriptors or memory).
@@ -106,61 +113,47 @@ class Journal:
             self._books,
             self._backlog,
             self._feeds,
-            self._observer,
+            self._forgotten,
+            self._damage,
         )
         return rebuilding.run()
 
-    def recovered(self, request: int, undecided: int) -> None:
+    def correct_undecided(self, request: int, undecided: int) -> None:
         """Correct how many items of a recovered request are undecided, where sifting it differs."""
         self._books.set_undecided(request, undecided)
 
-    def feed(self, destination: str, signal: Signal) -> Feed:
-        """Return the feed of a destination that :meth:`open` knew; ``KeyError`` for another."""
-        for feed in self._feeds:
-            if feed.destination == destination and feed.signal == signal:
-                return feed
-        raise KeyError(destination, signal)
-
     # ----------------------------------------------------------------------- writing
 
-    def accept(  # noqa: PLR0917  all that is known of a request
-        self,
-        signal: Signal,
-        body: bytes,
-        headers: Headers,
-        passing: tuple[int, ...] | None,
-        passing_items: int,
-        undecided: int,
+    def accept(
+        self, request: Payload, passes: Payload | None, ordinals: tuple[int, ...] = ()
     ) -> int:
         """Write a request down and return its number: from then on it can be acknowledged.
 
-        ``passing`` are the ordinals of the spans that leave at once, as they are; ``None``: the
-        whole request does. They and the ``undecided`` items are all that was accepted of it.
+        ``request`` is its body as it came; its items are those that were accepted of it. What
+        ``passes`` leaves at once: the request itself, or its spans ``ordinals`` as ``pick``
+        returns them, encoded by ``encode_request``. The rest waits for decisions.
 
         Raises:
             TooLarge: the request is bigger than the whole journal.
             Unavailable: the journal is full or closed, or the disk refuses; nothing was kept.
-            BadInput: the request does not hold the passing spans.
         """
-        passes = None
-        if passing_items:
-            piece = Piece(0, passing or ())
-            passes = Payload(signal, join_pieces([read_piece(body, piece)]), passing_items, headers)
-        head = encode_request_head(signal, headers, passing_items + undecided)
-        self._require_room(len(body) + len(head) + _RECORD_BYTES)
+        undecided = request.items
+        head = encode_request_head(request.signal, request.headers, undecided)
+        size = len(request.body) + len(head) + _RECORD_BYTES
+        self._require_room(size)
         ticket = self._books.begin(self._requests.next)
         number = 0
         try:
-            number = self._requests.append([(head, body)])
+            number = self._requests.append([(head, request.body)])
         except Unavailable as failure:
-            self._refuse(str(failure))
+            self._refuse(str(failure), size)
             raise
         finally:
-            self._books.finish(ticket, number, passing_items + undecided)
+            self._books.finish(ticket, number, undecided)
         self._refusing = None
         if passes is not None:
-            piece = Piece(number, passing or ())
-            self._decide_or_owe(Decision(signal, passing_items, (piece,)), passes)
+            piece = Piece(number, ordinals)
+            self.pass_on(Decision(passes.signal, passes.items, (piece,)), passes)
         return number
 
     def decide(self, decisions: Sequence[Decision], payloads: Sequence[Payload]) -> None:
@@ -180,13 +173,24 @@ class Journal:
         self._backlog.begin()
         try:
             first = self._append(records)
-        except Unavailable:
+        except Unavailable as failure:
             self._backlog.fail()
+            self._undecidable = str(failure)
             raise
+        self._undecidable = None
         for number, decision in enumerate(decisions, first):
             self._books.decide(number, decision)
         entries = [Entry(made.signal, made.items, len(out.body), now, out) for made, out in pairs]
         self._backlog.publish(first, entries)
+
+    def pass_on(self, decision: Decision, payload: Payload) -> None:
+        """Decide what waits for nothing; what cannot be written now is, at the next tick."""
+        try:
+            self.decide([decision], [payload])
+        except Unavailable as failure:
+            self._log_once("decisions cannot be written", str(failure))
+            with self._owing:
+                self._owed.append((decision, payload))
 
     def _append(self, records: Sequence[Sequence[bytes]]) -> int:
         try:
@@ -202,13 +206,18 @@ class Journal:
         with self._owing:
             owed, self._owed = self._owed, []
         for decision, payload in owed:
-            self._decide_or_owe(decision, payload)
+            self.pass_on(decision, payload)
         self._retention.tidy()
         for feed in self._feeds:
             feed.flush()
-        if self._refusing and not self._closed:
-            self._refusing = self._retention.make_room(self._needed)
-        if not self._refusing:
+        if self._closed:
+            return
+        if self._undecidable:
+            self._undecidable = _why_not(self._decisions, _RECORD_BYTES)
+        if self._refusing:
+            why = self._retention.make_room(self._needed)
+            self._refusing = why or _why_not(self._requests, min(self._needed, _LONGEST_PROBE))
+        if not (self._refusing or self._undecidable):
             self._reserve.hold()
 
     def close(self) -> None:
@@ -223,17 +232,12 @@ class Journal:
 
     def why_refusing(self) -> str | None:
         """Return why requests are refused at the moment; ``None`` when they are accepted."""
-        return "the journal is closed" if self._closed else self._refusing
+        return "the journal is closed" if self._closed else self._undecidable or self._refusing
 
     @property
     def size_bytes(self) -> int:
         """Bytes of both logs."""
         return self._retention.size_bytes
-
-    @property
-    def ring_bytes(self) -> int:
-        """Bytes of the payloads in memory."""
-        return self._backlog.ring_bytes
 
     @property
     def undecided_items(self) -> int:
@@ -252,26 +256,29 @@ class Journal:
             raise TooLarge(
                 f"request of {size} bytes, more than the whole journal may hold (journal.max_mib)"
             )
-        why = self._retention.why_full(size) and self._retention.make_room(size)
+        if self._undecidable:
+            # Nothing of it could leave, and what is owed to the decision log is in memory.
+            raise Unavailable(self._undecidable, _RETRY_SECONDS)
+        why = self._retention.why_full(size) and self._retention.make_room(size, anew=False)
         if why:
-            self._needed = size
-            self._refuse(why)
+            self._refuse(why, size)
             raise Unavailable(why, _RETRY_SECONDS)
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: str, size: int) -> None:
         self._refusing = why
+        self._needed = size
         self._log_once("requests are refused", why)
-
-    def _decide_or_owe(self, decision: Decision, payload: Payload) -> None:
-        """Decide; what cannot be written now is tried again at the next tick."""
-        try:
-            self.decide([decision], [payload])
-        except Unavailable as failure:
-            self._log_once("decisions cannot be written", str(failure))
-            with self._owing:
-                self._owed.append((decision, payload))
 
     def _log_once(self, event: str, why: str) -> None:
         if (event, why) not in self._logged:
             self._logged.add((event, why))
             _log.warning(event, why=why)
+
+
+def _why_not(store: Store, size: int) -> str | None:
+    """Return why ``store`` takes no record of ``size`` bytes at the moment."""
+    try:
+        store.probe(size)
+    except Unavailable as failure:
+        return str(failure)
+    return None

@@ -73,6 +73,12 @@ class MemoryStore:
             self._next += len(kept)
             return number
 
+    def probe(self, size: int) -> None:
+        """Refuse once it is closed; see :meth:`Store.probe`."""
+        del size
+        if self._closed:
+            raise Unavailable("the journal is closed")
+
     def _segment_for(self, size: int) -> _Segment:
         if self._segments:
             last = self._segments[-1]

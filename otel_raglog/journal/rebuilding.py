@@ -11,15 +11,17 @@ import structlog
 from otel_raglog.errors import BadInput
 from otel_raglog.journal.backlog import Backlog, Entry
 from otel_raglog.journal.books import Books
+from otel_raglog.journal.cursors import Mark
+from otel_raglog.journal.damage import Damage, Log, Record
 from otel_raglog.journal.decisions import (
     StoredDecision,
     StoredRequest,
     decode_request,
     decode_stored_decision,
 )
-from otel_raglog.journal.feed import Feed, JournalObserver
+from otel_raglog.journal.feed import Feed
 from otel_raglog.journal.store import Store, Unreadable
-from otel_raglog.model import Signal
+from otel_raglog.model import Decision, Signal
 
 _log = structlog.get_logger()
 
@@ -39,6 +41,25 @@ class Recovered:
     owed: Mapping[tuple[str, Signal], int]
 
 
+@dataclass(slots=True)
+class Forgotten:
+    """A cursor whose destination is configured no more, and the decided items not delivered."""
+
+    name: str
+    mark: Mark | None
+    items: int = 0
+
+    def note(self, number: int, decision: Decision) -> None:
+        """Count a decision that it owes."""
+        if self.mark and number > self.mark.number and self.name.endswith(f".{decision.signal}"):
+            self.items += decision.items
+
+    def tell(self) -> None:
+        """Log what nobody will get."""
+        owed = {"items": self.items + self.mark.lent} if self.mark else {}
+        _log.warning("a destination is configured no more", destination=self.name, **owed)
+
+
 class Rebuilding:
     """Reads each decision, and each request that may be undecided, once; keeps no bodies."""
 
@@ -49,19 +70,21 @@ class Rebuilding:
         books: Books,
         backlog: Backlog,
         feeds: Sequence[Feed],
-        observer: JournalObserver,
+        forgotten: Sequence[Forgotten],
+        damage: Damage,
     ) -> None:
         self._requests = requests
         self._decisions = decisions
         self._books = books
         self._backlog = backlog
         self._feeds = feeds
-        self._observer = observer
-        self._damaged = 0
+        self._forgotten = forgotten
+        self._damage = damage
+        self._damaged: list[Record] = []
         self._decided: dict[int, int] = {}  # a bit for each ordinal
         self._whole: set[int] = set()
         self._traces = array("Q")
-        self._oldest_complete = 0
+        self._last_incomplete = 0
         self._last_reference = 0
 
     def run(self) -> Recovered:
@@ -77,8 +100,10 @@ class Rebuilding:
         self._place_feeds()
         undecided = self._book_undecided()
         if self._damaged:
-            _log.warning("records of the journal are damaged", records=self._damaged)
-            self._observer.damaged(self._damaged)
+            _log.warning("records of the journal are damaged", records=len(self._damaged))
+            self._damage.note(self._damaged)
+        for cursor in self._forgotten:
+            cursor.tell()
         owed: dict[tuple[str, Signal], int] = {}
         for feed in self._feeds:
             lent = feed.mark.lent if feed.mark is not None else 0
@@ -103,11 +128,13 @@ class Rebuilding:
                     self._decided[piece.request] = bits
                 else:
                     self._whole.add(piece.request)
-            if complete and not self._oldest_complete:
-                self._oldest_complete = number
+            if not complete:
+                self._last_incomplete = number
             if decision.trace_id:
                 self._traces.append(number)
             self._books.refer(number, decision)
+            for cursor in self._forgotten:
+                cursor.note(number, decision)
             size = stored.payload_bytes
             yield number, Entry(decision.signal, decision.items, size, stored.unix_seconds)
 
@@ -116,12 +143,13 @@ class Rebuilding:
             try:
                 yield number, decode_stored_decision(self._decisions.read(number))
             except (Unreadable, BadInput):
-                self._damaged += 1
+                self._damaged.append(Record(Log.DECISIONS, number))
 
     def _place_feeds(self) -> None:
-        oldest = self._oldest_complete or self._decisions.next
+        # Requests go when every feed has passed the last decision about them: one whose cursor is
+        # lost had passed all that are incomplete, and misses nothing.
         for feed in self._feeds:
-            feed.start_after(oldest - 1 if feed.mark is None else feed.mark.number)
+            feed.start_after(self._last_incomplete if feed.mark is None else feed.mark.number)
             feed.flush()
 
     def _book_undecided(self) -> dict[int, int]:
@@ -133,7 +161,7 @@ class Rebuilding:
             try:
                 items = decode_request(self._requests.read(number)).items
             except (Unreadable, BadInput):
-                self._damaged += 1
+                self._damaged.append(Record(Log.REQUESTS, number))
                 continue
             decided = self._decided.get(number, 0)
             left = items - decided.bit_count()
@@ -154,7 +182,7 @@ class Rebuilding:
                 request = decode_request(self._requests.read(number))
             except (Unreadable, BadInput):  # readable a moment ago
                 self._books.set_undecided(number, 0)
-                self._observer.damaged(1)
+                self._damage.note([Record(Log.REQUESTS, number)])
                 continue
             yield number, request, _to_ordinals(decided)
 

@@ -12,7 +12,6 @@ from otel_raglog.journal.feed import Feed
 from otel_raglog.journal.store import Store
 
 _IDLE_SECONDS = 60.0
-_REMEMBER_SHARE = 8  # of max_bytes, at most one part in so many is kept for late spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +22,15 @@ class JournalLimits:
     what was accepted are always written, and are small). Items not delivered for
     ``max_age_seconds`` are dropped. No request is accepted while the disk has fewer than
     ``reserve_bytes`` free, so that decisions find room. ``ring_bytes`` of payloads stay in memory
-    for the senders. ``remember_bytes`` of old decisions (at most an eighth of ``max_bytes``) are
-    kept so that late spans get the verdicts of their traces after a restart.
+    for the senders. ``remember_bytes`` of old decisions are kept so that late spans get the
+    verdicts of their traces after a restart.
     """
 
     max_bytes: int
     max_age_seconds: float
     reserve_bytes: int
     ring_bytes: int
-    remember_bytes: int = 64 * 1024 * 1024
+    remember_bytes: int
 
 
 class Retention:
@@ -62,6 +61,7 @@ class Retention:
         self._clock = clock
         self._free_bytes = free_bytes
         self._working = threading.Lock()
+        self._in_vain: tuple[int, ...] | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -77,10 +77,17 @@ class Retention:
             return "the disk is full"
         return None
 
-    def make_room(self, more: int) -> str | None:
-        """Free space for ``more`` bytes; return why that was not possible."""
+    def make_room(self, more: int, *, anew: bool = True) -> str | None:
+        """Free space for ``more`` bytes; return why that was not possible.
+
+        Without ``anew``, not where it was sought in vain and nothing was decided or delivered
+        since: looking through a segment of small records takes milliseconds, and a full journal
+        refuses every request.
+        """
         with self._working:
             full = self.why_full(more)
+            if full and not anew and self._progress() == self._in_vain:
+                return full
             if full:
                 self._reclaim(also_current=True, remember=0)
                 full = self.why_full(more)
@@ -88,7 +95,14 @@ class Retention:
                 if not self._reclaim(also_current=True, remember=0):
                     break
                 full = self.why_full(more)
+            self._in_vain = self._progress() if full else None
             return full
+
+    def _progress(self) -> tuple[int, ...]:
+        """Return what changes whenever space may have become free."""
+        reached = (feed.reached for feed in self._feeds)
+        delivered = (feed.delivered for feed in self._feeds)
+        return (self._books.undecided_items, self._last_shown(), *reached, *delivered)
 
     def tidy(self) -> None:
         """Drop what is too old, and free what is needed no more."""
@@ -99,9 +113,8 @@ class Retention:
         idle = not self._books.undecided_items and not any(f.pending_items for f in self._feeds)
         expired = age > self._limits.max_age_seconds
         also_current = expired or (idle and age > _IDLE_SECONDS)
-        remember = min(self._limits.remember_bytes, self._limits.max_bytes // _REMEMBER_SHARE)
         with self._working:
-            self._reclaim(also_current=also_current, remember=remember)
+            self._reclaim(also_current=also_current, remember=self._limits.remember_bytes)
 
     def _reached(self) -> int:
         """Return the last decision that no feed owes any more, nor any before it."""
@@ -112,9 +125,8 @@ class Retention:
         reached = self._reached()
         requests = self._droppable_requests(reached, also_current=also_current)
         freed = 0
-        if requests > self._requests.first:
-            for feed in self._feeds:
-                feed.sync()  # first: a cursor must never point at what is gone
+        # Cursors first: after a kill none may point at what is gone.
+        if requests > self._requests.first and all(feed.sync() for feed in self._feeds):
             freed = self._requests.drop_before(requests)
         freed += self._reclaim_decisions(reached, also_current=also_current, remember=remember)
         self._books.forget_before(self._requests.first, self._decisions.first)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import threading
 from bisect import bisect_right
@@ -17,7 +16,8 @@ import structlog
 
 from otel_raglog.clock import Clock
 from otel_raglog.errors import ConfigError, Unavailable
-from otel_raglog.journal.framing import MARK_BYTES, RecordHeader, SegmentHeader, checksum
+from otel_raglog.journal.claiming import claim_folder
+from otel_raglog.journal.framing import MARK_BYTES, RecordHeader, SegmentHeader, measure
 from otel_raglog.journal.group_commit import GroupCommit
 from otel_raglog.journal.recovery import Recovery, Segment, recover, segment_path
 from otel_raglog.journal.scanning import DAMAGED, read_record
@@ -26,8 +26,8 @@ from otel_raglog.journal.writing import Files, SystemFiles, write_all
 
 RETRY_SECONDS = 5.0
 NOT_WRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
-PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""Errors on reading that say nothing about the record."""
+PATIENCE_SECONDS = 60.0
+"""How long the disk may say of a record that it cannot be read (EIO) until that is believed."""
 
 
 class SegmentStore:
@@ -63,7 +63,8 @@ class SegmentStore:
         self._active: Segment | None = None
         self._descriptor = -1
         self._finished_early = False
-        self._folder_descriptor = _claim(folder)
+        self._unread_since: dict[int, float] = {}
+        self._folder_descriptor = claim_folder(folder)
         try:
             self._take(recover(folder))
         except BaseException:
@@ -108,7 +109,7 @@ class SegmentStore:
 
     def append(self, records: Sequence[Sequence[bytes]]) -> int:
         """Write ``records`` and return the number of the first; see :meth:`Store.append`."""
-        sums = [_measure(chunks) for chunks in records]
+        sums = [measure(chunks) for chunks in records]
         size = sum(length for length, _ in sums)
         if not records:
             return self._next
@@ -225,6 +226,29 @@ class SegmentStore:
             del segment.offsets[at:]
             self._finished_early = True
 
+    def probe(self, size: int) -> None:
+        """Write zeros, which a restart takes for nothing, and cut them; see :meth:`Store.probe`.
+
+        To a new file: one that fails is written no more, and nobody waits for it.
+        """
+        with self._lock:
+            if self._closed:
+                raise Unavailable("the journal is closed", RETRY_SECONDS)
+            try:
+                self._finish()
+                segment = self._begin()
+                try:
+                    write_all(self._files, self._descriptor, [bytes(size)])
+                    if self._fsync == "group":
+                        self._files.sync(self._descriptor)
+                except OSError:
+                    self._finished_early = True
+                    raise
+                finally:
+                    self._undo(segment, segment.size)
+            except OSError as refused:
+                raise Unavailable(self._says(refused), RETRY_SECONDS) from refused
+
     def read(self, number: int) -> bytes:
         """Return the bytes of record ``number``; see :meth:`Store.read`."""
         with self._lock:
@@ -240,13 +264,22 @@ class SegmentStore:
         except FileNotFoundError:
             raise Missing(number) from None
         except OSError as refused:
-            if refused.errno in PASSING:
+            if not self._is_hopeless(number, refused):
                 raise Unavailable(self._says(refused), RETRY_SECONDS) from refused
             payload, problem = None, self._says(refused)
+        if self._unread_since:
+            self._unread_since.pop(number, None)
         if payload is None:
             self._condemn(segment, number, offset)
             raise Damaged(number, problem)
         return payload
+
+    def _is_hopeless(self, number: int, refused: OSError) -> bool:
+        """Tell a bad sector, which would hold up its feed for good, from an error that passes."""
+        if refused.errno != errno.EIO:
+            return False
+        now = self._clock.monotonic()
+        return now - self._unread_since.setdefault(number, now) > PATIENCE_SECONDS
 
     def _condemn(self, segment: Segment, number: int, offset: int) -> None:
         """Note that a record is damaged, unless it was dropped while it was read."""
@@ -353,15 +386,6 @@ class SegmentStore:
         return f"journal.path {self._folder}: {os.strerror(refused.errno or errno.EIO)}"
 
 
-def _measure(chunks: Sequence[bytes]) -> tuple[int, int]:
-    """Return the length and the checksum of the concatenated ``chunks``."""
-    length = crc = 0
-    for chunk in chunks:
-        length += len(chunk)
-        crc = checksum(chunk, crc)
-    return length, crc
-
-
 def _read_at(segment: Segment, offset: int, number: int) -> bytes | None:
     # A descriptor for each read: nothing is held open for a log of any length.
     descriptor = os.open(segment.path, os.O_RDONLY)
@@ -369,26 +393,3 @@ def _read_at(segment: Segment, offset: int, number: int) -> bytes | None:
         return read_record(descriptor, offset, segment.mark, number)
     finally:
         os.close(descriptor)
-
-
-def _claim(folder: Path) -> int:
-    """Return a descriptor of ``folder``, made if need be, private, and locked while it is open."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as refused:
-        raise ConfigError(f"journal.path {folder}: {refused.strerror}") from refused
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as refused:
-        os.close(descriptor)
-        taken = isinstance(refused, BlockingIOError)
-        problem = "another process has it" if taken else refused.strerror
-        raise ConfigError(f"journal.path {folder}: {problem}") from refused
-    if os.fstat(descriptor).st_mode & 0o077:
-        try:
-            os.fchmod(descriptor, 0o700)
-        except OSError as refused:  # a mounted volume belongs to somebody else; files are 0600
-            log = structlog.get_logger()
-            log.warning("journal_folder_open_to_others", folder=str(folder), problem=str(refused))
-    return descriptor

@@ -85,13 +85,22 @@ class Store(Protocol):
         """
         ...
 
+    def probe(self, size: int) -> None:
+        """Try to write ``size`` bytes, of which nothing stays.
+
+        Raises:
+            Unavailable: as :meth:`append` would.
+
+        """
+        ...
+
     def read(self, number: int) -> bytes:
         """Return the bytes of record ``number``.
 
         Raises:
             Missing: there is no such record.
             Damaged: there was one.
-            Unavailable: not now (out of file descriptors or memory); the record is untouched.
+            Unavailable: not now; the record is untouched.
 
         """
         ...

@@ -10,6 +10,8 @@ from otel_raglog.model import Chunk, Field, FieldStatus
 
 Key = tuple[str, str]
 
+_TELLING_WORDS = 4
+
 
 def keys_of(chunk: Chunk, unsure: Collection[str] = ()) -> tuple[Key, ...]:
     """Return what identifies a chunk: its id and its text, each if known.
@@ -98,6 +100,9 @@ def union(lists: Iterable[Sequence[Chunk]]) -> tuple[Chunk, ...]:
     Chunks of one id whose texts are not the same, whole or in part, are several chunks.
     """
     lists = list(lists)
+    found = [chunk for chunks in lists for chunk in chunks]
+    if _differ_at_once(found):
+        return tuple(found)
     unsure = ids_of_several(lists)
     seen: set[Key] = set()
     kept: list[Chunk] = []
@@ -108,6 +113,13 @@ def union(lists: Iterable[Sequence[Chunk]]) -> tuple[Chunk, ...]:
                 kept.append(chunk)
             seen.update(keys)
     return tuple(kept)
+
+
+def _differ_at_once(chunks: Sequence[Chunk]) -> bool:
+    """Tell whether no two chunks have the same id, nor texts with the same first words."""
+    ids = [chunk.id for chunk in chunks if chunk.id is not None]
+    words = [tuple(chunk.text.split(maxsplit=_TELLING_WORDS)[:_TELLING_WORDS]) for chunk in chunks]
+    return len(set(ids)) == len(ids) and len(set(words)) == len(words)
 
 
 def known_by_id(lists: Iterable[Sequence[Chunk]], unsure: Collection[str] = ()) -> dict[str, Chunk]:
@@ -142,9 +154,14 @@ def completed(
     chunks: Field[tuple[Chunk, ...]], by_id: Mapping[str, Chunk], by_text: Mapping[str, Chunk]
 ) -> Field[tuple[Chunk, ...]]:
     """Return chunks with the texts and ids that other steps of the run recorded for them."""
-    if not chunks.value:
+    if not chunks.value or not any(map(_lacks, chunks.value)):
         return chunks
     return replace(chunks, value=tuple(_completed(chunk, by_id, by_text) for chunk in chunks.value))
+
+
+def _lacks(chunk: Chunk) -> bool:
+    """Tell whether another step may know more of a chunk: its text, or its id."""
+    return not chunk.text or chunk.id is None
 
 
 def _completed(chunk: Chunk, by_id: Mapping[str, Chunk], by_text: Mapping[str, Chunk]) -> Chunk:

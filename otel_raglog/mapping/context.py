@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from otel_raglog.mapping.question import this_turn
 from otel_raglog.mapping.texts import beginning, folded, holds, normal, sections
@@ -14,8 +15,11 @@ CONTEXT_VARIABLE = re.compile(
     r"knowledge|references|context_str|context_msg|retrieved)(?:_|$)",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"^[ \t]*(?P<mark>-{3,}|={3,}|\*{3,}|#{3,}|\"{3,})[ \t]*$", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*(?P<language>[^\n`]*)$", re.MULTILINE)
+# Marks at the beginning of a line are looked for with the end of the line before it, which is found
+# at once: in the text after a line break.
+_RULE = re.compile(r"\n[ \t]*(?P<mark>-{3,}|={3,}|\*{3,}|#{3,}|\"{3,})[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"\n[ \t]*`{3,}[ \t]*(?P<language>[^\n`]*)$", re.MULTILINE)
+_NUMBERED = re.compile(r"\n\s*\[(?:1|doc(?:ument)? ?1)\]", re.IGNORECASE)
 _TAGGED = re.compile(
     r"<(context|contexts|documents|docs|passages|sources|search_results)>(.*?)</\1>",
     re.DOTALL | re.IGNORECASE,
@@ -24,7 +28,11 @@ _NAMED = (
     r"(?:context|documents?|passages?|sources?|excerpts|references|search results|"
     r"retrieved (?:chunks|information))"
 )
-_LABEL = re.compile(rf"(?<!`)(?<!data )\b{_NAMED}\b[^\n:.`]{{0,40}}:[ \t]*", re.IGNORECASE)
+_LABEL = re.compile(rf"(?<!`)(?<!data )\b{_NAMED}\b[^\n:.`]{{0,40}}:", re.IGNORECASE)
+_LONGEST_LABEL = 40 + len("retrieved information")
+_LABEL_PART = re.compile("context|document|passage|source|excerpts|references|search results|retr")
+"""What every label holds, casefolded: quicker to look for than the label."""
+
 _LEADS_IN = re.compile(rf"\b(?:{_NAMED}|chunks|information|text|notes)\b", re.IGNORECASE)
 _LEADS_ELSEWHERE = re.compile(
     r"\b(?:questions?|query|queries|input|message|conversation|history|choices|options|tools|"
@@ -34,7 +42,6 @@ _LEADS_ELSEWHERE = re.compile(
 _ASKED = re.compile(
     r"\n[ \t#*]*(?:user |original |the )?(?:question|query)[ \t*]*:[^\n]*", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"(?:^|\n)\s*\[(?:1|doc(?:ument)? ?1)\]", re.IGNORECASE)
 _HANDED_BACK = re.compile(r"\s*observation\s*:\s*", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\{\w*\}")
 _PROBE_CHARS = 48
@@ -49,6 +56,13 @@ def probes_of(chunks: Sequence[Chunk]) -> tuple[str, ...]:
 def has_any(text: str, probes: Sequence[str]) -> bool:
     """Tell whether a :func:`~otel_raglog.mapping.texts.folded` text holds one of ``probes``."""
     return any(probe in text for probe in probes)
+
+
+def shows_any(text: str, chunks: Sequence[Chunk]) -> bool:
+    """Tell whether a text holds the beginning of one of ``chunks``, but for case and white space."""
+    if any(c.text in text and beginning(c.text, _PROBE_CHARS) for c in chunks if c.text):
+        return True
+    return bool(chunks) and has_any(folded(text), probes_of(chunks))
 
 
 def context_in(
@@ -74,9 +88,8 @@ def context_in(
     if tools:
         return "\n\n".join(tools)
     messages = this_turn(messages)
-    probes = probes_of(chunks)
-    holding = [message for message in messages if has_any(folded(message.content), probes)]
-    cut = [_between_marks(message.content, probes) for message in holding or messages]
+    holding = [message for message in messages if shows_any(message.content, chunks)]
+    cut = [_between_marks(message.content, chunks) for message in holding or messages]
     marked = [text for text in cut if text is not None]
     if marked and (not holding or len(marked) == len(holding)):
         return "\n\n".join(marked)
@@ -97,10 +110,12 @@ def shows_context(messages: Sequence[Message], variables: Mapping[str, str]) -> 
     if any(text.strip() for text in _tool_results(current)):
         return True
     for message in current:
-        if _NUMBERED.search(message.content):
+        if _NUMBERED.search("\n" + message.content):
             return True
-        inside = _between_marks(message.content, ())
-        if inside is not None and inside.strip() and message.role in {"system", "user"}:
+        if (
+            message.role in {"system", "user"}
+            and (_between_marks(message.content, ()) or "").strip()
+        ):
             return True
     return False
 
@@ -117,42 +132,67 @@ def _tool_results(messages: Sequence[Message]) -> list[str]:
     return found
 
 
-def _between_marks(text: str, probes: Sequence[str]) -> str | None:
+def _between_marks(text: str, chunks: Sequence[Chunk]) -> str | None:
     """Return what stands between marks of context; ``None`` without any, or if it cuts chunks."""
-    whole = folded(text)
-    wanted = [probe for probe in probes if probe in whole]
-    for found in _marked(text, wanted):
-        inside = folded(found)
+    marked = [m.inside for m in _marked(text) if m.introduced or shows_any(m.inside, chunks)]
+    if not marked:
+        return None
+    whole = folded(text) if chunks else ""
+    wanted = [probe for probe in probes_of(chunks) if probe in whole]
+    for found in marked:
+        inside = folded(found) if wanted else ""
         if all(probe in inside for probe in wanted):
             return found.strip()
     return None
 
 
-def _marked(text: str, probes: Sequence[str]) -> Iterator[str]:
+class _Marked(NamedTuple):
+    """What stands between marks; not ``introduced`` as context it must show that it is some."""
+
+    inside: str
+    introduced: bool = True
+
+
+def _marked(text: str) -> Iterator[_Marked]:
     fields = sections(text)
     if fields:  # DSPy: a description of the fields is no context, nor are their placeholders
         named = [body for name, body in fields.items() if CONTEXT_VARIABLE.search(name)]
         if named and not any(_PLACEHOLDER.fullmatch(body) for body in named):
-            yield "\n\n".join(named)
+            yield _Marked("\n\n".join(named))
         return
     tagged = [body for _, body in _TAGGED.findall(text)]
     if tagged and not all(_PLACEHOLDER.fullmatch(body.strip()) for body in tagged):
-        yield "\n\n".join(tagged)
-    rules = list(_RULE.finditer(text))
+        yield _Marked("\n\n".join(tagged))
+    lined = "\n" + text
+    rules = list(_RULE.finditer(lined))
     if len(rules) == 2 and rules[0]["mark"][0] == rules[1]["mark"][0]:  # noqa: PLR2004  a pair
-        lead = _lead(text[: rules[0].start()])
+        lead = _lead(lined[: rules[0].start()])
         if _LEADS_IN.search(lead) or not _LEADS_ELSEWHERE.search(lead):
-            yield text[rules[0].end() : rules[1].start()]
-    yield from _fenced(text, probes)
-    label = _LABEL.search(text)
-    if label:
-        rest = text[label.end() :]
+            yield _Marked(lined[rules[0].end() : rules[1].start()])
+    yield from _fenced(lined)
+    rest = _after_label(text)
+    if rest is not None:
         asked = list(_ASKED.finditer(rest))
-        yield rest[: asked[-1].start()] if asked else rest
+        yield _Marked(rest[: asked[-1].start()] if asked else rest)
 
 
-def _fenced(text: str, probes: Sequence[str]) -> Iterator[str]:
-    """Yield what the only code fence holds, if it is introduced as context or holds a chunk.
+def _after_label(text: str) -> str | None:
+    """Return what stands behind the first ``Context:`` or the like, ``None`` without any.
+
+    A label is looked for where it ends, since prose has many more letters than colons.
+    """
+    start, end = 0, text.find(":") + 1
+    while end:
+        start = max(start, end - 1 - _LONGEST_LABEL)
+        before = text[start:end].casefold()
+        if _LABEL_PART.search(before) and _LABEL.search(text, start, end):
+            return text[end:].lstrip(" \t")
+        start, end = end, text.find(":", end) + 1
+    return None
+
+
+def _fenced(text: str) -> Iterator[_Marked]:
+    """Yield what the only code fence holds.
 
     Fences mostly hold code, schemas and formats: those say nothing of context.
     """
@@ -161,9 +201,8 @@ def _fenced(text: str, probes: Sequence[str]) -> Iterator[str]:
         return
     inside = text[fences[0].end() : fences[1].start()]
     plain = fences[0]["language"].strip().lower() in {"", "text", "txt", "md", "markdown"}
-    introduced = plain and _LEADS_IN.search(_lead(text[: fences[0].start()]))
-    if introduced or has_any(folded(inside), probes):
-        yield inside
+    introduced = plain and _LEADS_IN.search(_lead(text[: fences[0].start()])) is not None
+    yield _Marked(inside, introduced)
 
 
 def _lead(text: str) -> str:

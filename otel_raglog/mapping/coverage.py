@@ -52,10 +52,11 @@ class Steps:
 class Signs:
     """What tells of stages that left no span.
 
-    ``lexical``: every retrieval says that it searches by words. ``shows_context``: the prompt
-    visibly holds context. ``unread_calls``: an LLM call before the search whose output is
-    hidden. ``early_calls``: an LLM call before those that made the answer. ``partial``: the trace was released before it was whole. ``recorded``: a run record,
-    whose missing keys say that there is no rewriter.
+    ``lexical``: every retrieval says that it searches by words; asked where no embedding is.
+    ``shows_context``: the prompt visibly holds context; asked where nothing searches.
+    ``unread_calls``: an LLM call before the search whose output is hidden. ``early_calls``: an
+    LLM call before those that made the answer. ``partial``: the trace was released before it
+    was whole. ``recorded``: a run record, whose missing keys say that there is no rewriter.
     """
 
     lexical: bool = False
@@ -85,7 +86,7 @@ def reason_of(field: Field[object]) -> UnknownReason | None:
 
 def is_retrieved(steps: Steps, signs: Signs) -> bool:
     """Tell whether anything says that the pipeline retrieves."""
-    return _searched(steps) or signs.shows_context
+    return has_searched(steps) or signs.shows_context
 
 
 def _unseen(signs: Signs, what: str) -> StageState:
@@ -128,7 +129,7 @@ def _rewriter(steps: Steps, question: Field[str], signs: Signs) -> StageState:
     why = ""
     if _is_changed(steps, question):
         why = "the search text is not the question, and what rewrote it left no span"
-    elif signs.early_calls and signs.shows_context and not _searched(steps):
+    elif signs.early_calls and signs.shows_context and not has_searched(steps):
         why = "an LLM was called before the answer, and a search that it wrote for left no span"
     if why:
         return StageState(0, reason=UnknownReason.NOT_CAPTURED, why=why)
@@ -148,7 +149,8 @@ def _is_changed(steps: Steps, question: Field[str]) -> bool:
     )
 
 
-def _searched(steps: Steps) -> bool:
+def has_searched(steps: Steps) -> bool:
+    """Tell whether a step was seen that searches, or belongs to a search."""
     return bool(steps.retrievers or steps.rerankers or steps.embedders)
 
 

@@ -58,7 +58,7 @@ def find_family(  # noqa: PLR0917  what a run knows before its answer
     if top is not None:
         members += [other for other in before if view.tree.contains(top, other.leaf)]
     members += [other for other in speakers(call, before, answer) if other not in members]
-    probes = probes_of(chunks.value or ())
+    probes = probes_of(chunks.value or ()) if before else ()
     shown = [other for other in before if other not in members and _is_shown(view, other, probes)]
     pending = list(members)
     while pending and shown:
@@ -77,6 +77,8 @@ def speakers(call: Call, calls: Sequence[Call], answer: Field[str]) -> tuple[Cal
 
     A synthesizer that accumulates answers from each chunk joins what it was told.
     """
+    if all(other is call for other in calls):
+        return (call,)
     said = normal(answer.value or "") if answer.usable else ""
     if not said or normal(call.output.value or "") == said:
         return (call,)

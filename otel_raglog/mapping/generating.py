@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from otel_raglog.conventions.chat import messages_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
-from otel_raglog.mapping.context import has_any, probes_of
+from otel_raglog.mapping.context import shows_any
 from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
 from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME
-from otel_raglog.mapping.texts import folded, holds, normal, sections
+from otel_raglog.mapping.texts import holds, normal, same_normal, sections
 from otel_raglog.model import (
     Chunk,
     Field,
@@ -52,9 +52,10 @@ def find_generator(
                 key=lambda call: (call.end, call.start),
             )
     after = [call for call in speaking if call.end > last_search_end]
+    if len(after) == 1:
+        return after[0]
     if after:
-        probes = probes_of(chunks)
-        shown = [call for call in after if has_any(folded(call.prompt), probes)]
+        shown = [call for call in after if shows_any(call.prompt, chunks)]
         if len(shown) == 1 and shown[0].leaf not in view.under(Role.TOOL):  # a tool's own model
             return shown[0]
         return max(after, key=lambda call: (call.end, call.start))
@@ -136,7 +137,7 @@ def _rank(call: Call, answer: str) -> int:
     if not output:
         return 0
     told = final_answer(output)
-    if normal(answer) in {normal(output), normal(told)}:
+    if same_normal(answer, output) or (told != output and same_normal(answer, told)):
         return 3
     if holds(answer, told) and len(told) >= _MAIN_SHARE * len(answer):
         return 2

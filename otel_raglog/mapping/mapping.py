@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from otel_raglog.conventions.registry import read_span
 from otel_raglog.mapping.collapse import Call, View, llm_calls
 from otel_raglog.mapping.context import shows_context
 from otel_raglog.mapping.conversation import find_history, find_question, turn_of
-from otel_raglog.mapping.coverage import Signs, Steps, is_retrieved, states_of
+from otel_raglog.mapping.coverage import Signs, Steps, has_searched, is_retrieved, states_of
 from otel_raglog.mapping.embedding import find_embeddings, mark_hypothetical
 from otel_raglog.mapping.family import find_family, speakers
 from otel_raglog.mapping.generating import find_generator, generate_step, total_tokens
@@ -24,18 +24,23 @@ from otel_raglog.mapping.splitting import Part, split
 from otel_raglog.mapping.tree import NONE, Tree, build_tree, unique_spans
 from otel_raglog.model import (
     NOT_CAPTURED,
+    AssemblyStep,
     Chunk,
     Completion,
     EmbedStep,
     Field,
     FieldStatus,
     Loss,
+    Message,
     RetrieveStep,
     RewriteStep,
     Role,
     Run,
     Span,
     SpanFacts,
+    Stage,
+    StageState,
+    TokenUsage,
     Trace,
     UnknownReason,
 )
@@ -117,56 +122,71 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     apart = _apart(view, calls, rewrites)
     family: tuple[Call, ...] = ()
     if call is not None:
-        family = find_family(view, call, calls, apart, selected_chunks(view, search), said)
-    signs = replace(
-        _signs(view, search, family, others, rewrites), partial=trace.completion in _CUT_SHORT
-    )
+        chosen = selected_chunks(view, search)
+        family = find_family(view, call, calls, apart, chosen, said)
+    partial = trace.completion in _CUT_SHORT
+    signs = _signs(view, search, steps, family, others, partial=partial)
     if call is not None:
         generator = generate_step(view, call, said, speakers(call, family, said))
-        steps = replace(steps, generators=(generator,))
+        assemblies: tuple[AssemblyStep, ...] = ()
         if is_retrieved(steps, signs):
             judges = [o for o in others if o not in family and o.leaf not in apart]
-            chosen = selected_chunks(view, search, family, judges)
-            steps = replace(steps, assemblies=(find_assembly(view, family, chosen, question),))
+            if judges:
+                chosen = selected_chunks(view, search, family, judges)
+            assemblies = (find_assembly(view, family, chosen, question),)
+        steps = replace(steps, generators=(generator,), assemblies=assemblies)
     answer = said
     if not (said.usable and said.value) and steps.generators:
         answer = steps.generators[0].answer
     history = find_history(spoken, call, rewrites, others, question)
-    run = _assembled(trace, view, steps, signs, question)
-    return explain_skip(
-        replace(
-            run,
-            run_id=run_id,
-            answer=answer,
-            history=history,
-            turn=turn_of(history),
-            tokens=total_tokens(all_calls),
-        )
-    )
+    talk = _Talk(question, answer, history, total_tokens(all_calls))
+    stages = states_of(steps, question, signs)
+    return explain_skip(_assembled(trace, run_id, view, talk=talk, steps=steps, stages=stages))
 
 
-def _assembled(trace: Trace, view: View, steps: Steps, signs: Signs, question: Field[str]) -> Run:
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """What was said in a run, and what it cost."""
+
+    question: Field[str]
+    answer: Field[str]
+    history: Field[tuple[Message, ...]]
+    tokens: TokenUsage
+
+
+def _assembled(
+    trace: Trace,
+    run_id: str,
+    view: View,
+    *,
+    talk: _Talk,
+    steps: Steps,
+    stages: Mapping[Stage, StageState],
+) -> Run:
     facts = [f for index in view.indices if (f := view.facts(index)) is not None]
     top = view.node(view.top).span
     service = top.resource.get("service.name")
     return Run(
-        run_id=trace.trace_id.hex(),
+        run_id=run_id,
         trace_id=trace.trace_id,
         top_span_id=top.span_id,
         service=str(service) if service else "unknown",
-        question=question,
-        answer=NOT_CAPTURED,
+        question=talk.question,
+        answer=talk.answer,
         rewriters=steps.rewriters,
         embedders=steps.embedders,
         retrievers=steps.retrievers,
         rerankers=steps.rerankers,
         assemblies=steps.assemblies,
         generators=steps.generators,
-        stages=states_of(steps, question, signs),
+        stages=stages,
+        history=talk.history,
         session_id=next((f.session_id for f in facts if f.session_id), None),
+        turn=turn_of(talk.history),
         completion=trace.completion,
         conventions=tuple(sorted({f.convention for f in facts})),
         loss=_loss(facts),
+        tokens=talk.tokens,
         span_ids=tuple(view.node(index).span.span_id for index in view.indices),
     )
 
@@ -178,6 +198,9 @@ def _with_queries(search: Search, embeddings: Sequence[EmbedStep]) -> Search:
     """Give a retriever that was searched with a vector the text that this is the vector of."""
     steps: list[RetrieveStep] = []
     for step in search.retrievals:
+        if step.query.status is not FieldStatus.NOT_CAPTURED:
+            steps.append(step)
+            continue
         before = [
             embedding
             for embedding in embeddings
@@ -185,7 +208,7 @@ def _with_queries(search: Search, embeddings: Sequence[EmbedStep]) -> Search:
             and not embedding.passage
             and embedding.origin.start_unix_nano <= step.origin.end_unix_nano
         ]
-        if step.query.status is FieldStatus.NOT_CAPTURED and before:
+        if before:
             nearest = before[-1].texts
             text = (nearest.value or ("",))[0]
             steps.append(replace(step, query=Field(text, nearest.status, nearest.source)))
@@ -227,23 +250,32 @@ def _apart(view: View, calls: Sequence[Call], rewrites: Sequence[RewriteStep]) -
     )
 
 
+def _searches_by_words(view: View, step: RetrieveStep) -> bool:
+    return is_lexical([view.node(index) for index in retriever_spans(view, step)])
+
+
 def _signs(
     view: View,
     search: Search,
+    steps: Steps,
     family: Sequence[Call],
     others: Sequence[Call],
-    rewrites: Sequence[RewriteStep],
+    *,
+    partial: bool,
 ) -> Signs:
-    spans = [retriever_spans(view, step) for step in search.retrievals]
-    lexical = bool(spans) and all(
-        is_lexical([view.node(index) for index in indices]) for indices in spans
+    lexical = (
+        not steps.embedders
+        and bool(search.retrievals)
+        and all(_searches_by_words(view, step) for step in search.retrievals)
     )
     call = family[-1] if family else None
-    context = call is not None and shows_context(
-        call.messages.value or (), template_variables(view, call)
+    context = (
+        call is not None
+        and not has_searched(steps)
+        and shows_context(call.messages.value or (), template_variables(view, call))
     )
     first = min((step.origin.start_unix_nano for step in search.retrievals), default=0)
-    known = {span_id for step in rewrites for span_id in step.origin.span_ids}
+    known = {span_id for step in steps.rewriters for span_id in step.origin.span_ids}
     hidden = any(
         other.end <= first
         and other.output.status is FieldStatus.REDACTED
@@ -258,6 +290,7 @@ def _signs(
         shows_context=context,
         unread_calls=UnknownReason.REDACTED if hidden else None,
         early_calls=unexplained,
+        partial=partial,
     )
 
 

@@ -13,9 +13,10 @@ _CALL_REPR = re.compile(r"\s*<?(?:[a-z_]\w*\.)*_?[A-Z]\w*\([A-Za-z_]\w*=")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _MAX_REPR_CHARS = 10_000
 
-_THOUGHT = re.compile(r"^[ \t]*thought[ \t]*:", re.IGNORECASE | re.MULTILINE)
-_CONCLUDED = re.compile(r"^[ \t]*(?:final )?answer[ \t]*:[ \t]*", re.IGNORECASE | re.MULTILINE)
-_ACTION = re.compile(r"^[ \t]*action\s*:", re.IGNORECASE | re.MULTILINE)
+# Looked for in the text after a line break: to find one is quicker than to try every line's start.
+_THOUGHT = re.compile(r"\n[ \t]*thought[ \t]*:", re.IGNORECASE)
+_CONCLUDED = re.compile(r"\n[ \t]*(?:final )?answer[ \t]*:[ \t]*", re.IGNORECASE)
+_ACTION = re.compile(r"\n[ \t]*action\s*:", re.IGNORECASE)
 
 _REASONING = re.compile(
     r"^[ \t]*<(think|thinking|reasoning)>.*?</\1>\s*", re.IGNORECASE | re.MULTILINE | re.DOTALL
@@ -40,15 +41,16 @@ def final_answer(text: str) -> str:
     An output that is nothing but reasoning is left as it is.
     """
     text = without_reasoning(text)
-    concluded = _CONCLUDED.search(text)
-    if concluded is None or _ACTION.search(text):
+    lined = "\n" + text
+    concluded = _CONCLUDED.search(lined)
+    if concluded is None or _ACTION.search(lined):
         return text
-    thought = _THOUGHT.search(text)
+    thought = _THOUGHT.search(lined)
     if "final" not in concluded[0].lower() and (
         thought is None or thought.end() > concluded.start()
     ):
         return text
-    return text[concluded.end() :].strip() or text
+    return lined[concluded.end() :].strip() or text
 
 
 def without_reasoning(text: str) -> str:

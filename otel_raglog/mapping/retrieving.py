@@ -64,6 +64,8 @@ class _Draft:
 
     def finished(self) -> RetrieveStep:
         ids = tuple(dict.fromkeys(self.span_ids))
+        if ids == self.step.origin.span_ids:
+            return self.step
         return replace(self.step, origin=replace(self.step.origin, span_ids=ids))
 
 
@@ -318,10 +320,12 @@ def _completed(retrievals: list[RetrieveStep], rerankings: list[RerankStep]) -> 
         lists.extend(
             chunks.value for chunks in (reranking.candidates, reranking.selected) if chunks.value
         )
-    by_id, by_text = known_by_id(lists, unsure), known_by_text(lists)
+    nameless = any(chunk.id is None for chunks in lists for chunk in chunks)
+    by_id, by_text = known_by_id(lists, unsure), known_by_text(lists) if nameless else {}
     searched: list[RetrieveStep] = []
     for retrieval in retrievals:
-        step = replace(retrieval, chunks=completed(retrieval.chunks, by_id, by_text))
+        chunks = completed(retrieval.chunks, by_id, by_text)
+        step = retrieval if chunks is retrieval.chunks else replace(retrieval, chunks=chunks)
         searched.append(_as_fusion(step, searched))
     ranked: list[RerankStep] = []
     for reranking in rerankings:

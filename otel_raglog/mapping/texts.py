@@ -20,6 +20,12 @@ MAX_COMPARED_CHARS = 2_000
 _REMEMBERED_TEXTS = 256
 _MAX_REMEMBERED_CHARS = 16_384
 
+_BETWEEN_PARAGRAPHS = "\n\n"
+_REMEMBERED_PARAGRAPHS = 1_024
+_MAX_PARAGRAPH_CHARS = 4_096
+_MIN_PARAGRAPH_CHARS = 100
+"""Shorter paragraphs cost no more to fold than to look up."""
+
 _EDGES = " \t\r\n\"'`\u201c\u201d\u201e\u2019.,;:!?*-"
 _TELLING = re.compile(f"[^\\s{re.escape(_EDGES)}]")
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\(?\d{1,2}[.):]|q\d{1,2}[.):])\s*", re.IGNORECASE)
@@ -53,7 +59,18 @@ def normal(text: str) -> str:
 
 def beginning(text: str, length: int) -> str:
     """Return the first characters of a :func:`normal` text, without folding the rest."""
-    return squeezed(text).strip(_EDGES)[:length].casefold()[:length]
+    found = _squeeze(text[: 4 * length]).strip(_EDGES)
+    if len(found) < length:  # much white space
+        found = squeezed(text).strip(_EDGES)
+    return found[:length].casefold()[:length]
+
+
+def same_normal(first: str, second: str) -> bool:
+    """Tell whether two texts are equal but for case, white space and edge punctuation."""
+    head, found, tail = first.partition(second) if second else (first, "", "")
+    if found and (_TELLING.search(head) or _TELLING.search(tail)):
+        return False  # the first says more
+    return first == second or normal(first) == normal(second)
 
 
 def same_text(first: str, second: str) -> bool:
@@ -76,8 +93,11 @@ def holds(outer: str, inner: str) -> bool:
     """Tell whether ``outer`` contains ``inner``, but for case and white space."""
     if inner in outer:
         return _TELLING.search(inner) is not None
+    whole = folded(outer)
+    if len(inner) > 2 * len(outer) and normal(inner[: 2 * len(outer)]) not in whole:
+        return False  # its beginning says so
     needle = normal(inner)
-    return bool(needle) and needle in folded(outer)
+    return bool(needle) and needle in whole
 
 
 def sections(text: str) -> dict[str, str]:
@@ -113,16 +133,50 @@ def is_close_to_any(text: str, others: Iterable[str]) -> bool:
 
 
 def _squeezed_anew(text: str) -> str:
-    return " ".join(text.split())
+    if _BETWEEN_PARAGRAPHS in text:
+        return _joined(map(_squeezed_paragraph, text.split(_BETWEEN_PARAGRAPHS)))
+    return _squeezed_paragraph(text)
 
 
 def _folded_anew(text: str) -> str:
-    return squeezed(text).casefold()
+    if _BETWEEN_PARAGRAPHS in text:
+        return _joined(map(_folded_paragraph, text.split(_BETWEEN_PARAGRAPHS)))
+    return _folded_paragraph(text)
 
 
-# A chunk or a prompt is compared a dozen times within a trace, and chunks recur between traces.
+def _joined(paragraphs: Iterable[str]) -> str:
+    return " ".join(filter(None, paragraphs))
+
+
+def _squeezed_paragraph(text: str) -> str:
+    if _MIN_PARAGRAPH_CHARS < len(text) <= _MAX_PARAGRAPH_CHARS:
+        return _squeezed_paragraph_once(text)
+    return _squeeze(text)
+
+
+def _folded_paragraph(text: str) -> str:
+    if _MIN_PARAGRAPH_CHARS < len(text) <= _MAX_PARAGRAPH_CHARS:
+        return _folded_paragraph_once(text)
+    return _fold(text)
+
+
+def _squeeze(text: str) -> str:
+    # The blank is the only white space that is printable: such a text has single ones already.
+    if text.isprintable() and "  " not in text:
+        return text.strip(" ")
+    return " ".join(text.split())
+
+
+def _fold(text: str) -> str:
+    return _squeezed_paragraph(text).casefold()
+
+
+# A chunk or a prompt is compared a dozen times within a trace, and chunks recur in prompts, in
+# outputs and between traces.
 _squeezed_once = lru_cache(maxsize=_REMEMBERED_TEXTS)(_squeezed_anew)
 _folded_once = lru_cache(maxsize=_REMEMBERED_TEXTS)(_folded_anew)
+_squeezed_paragraph_once = lru_cache(maxsize=_REMEMBERED_PARAGRAPHS)(_squeeze)
+_folded_paragraph_once = lru_cache(maxsize=_REMEMBERED_PARAGRAPHS)(_fold)
 
 
 def _pieces(text: str, data: object | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from otel_raglog.errors import BadInput, TooLarge
-from otel_raglog.model import Origin, Signal
+from otel_raglog.model import Signal
 from otel_raglog.receive.wire import LENGTH_DELIMITED, fields, read_length
 
 Place: TypeAlias = tuple[int, int]
@@ -22,6 +22,11 @@ _WRAPPED = 2 << 3 | LENGTH_DELIMITED  # scopes in a resource, items in a scope
 _CONTINUES = 0x80
 _FIELDS_PER_ITEM = 4
 """Envelope fields allowed per allowed item, so that empty envelopes cost little as well."""
+
+_USUAL_FIELDS = 8
+"""An envelope's own fields, at most: OTLP has had three."""
+_UNUSUAL_FIELDS = 1_000
+"""Allowed beyond that, in all envelopes of a request: a gzip body of some kB has millions."""
 
 _WORDS = {Signal.TRACES: "spans", Signal.METRICS: "metrics", Signal.LOGS: "log records"}
 
@@ -65,27 +70,22 @@ def open_request(body: bytes, max_items: int, signal: Signal = Signal.TRACES) ->
     """Return where the items of ``body`` are, which is walked through without being parsed.
 
     Raises:
-        TooLarge: there are more than ``max_items`` items, or too many envelopes around them.
+        TooLarge: there are more than ``max_items`` items, or too many fields around them.
         BadInput: these bytes are no protobuf message.
     """
     budget = _Budget(max_items, _WORDS[signal])
     try:
-        own, places = _open(body, (0, len(body)), _RESOURCES, budget.fields_left)
+        own, places = _open(body, (0, len(body)), _RESOURCES, budget.fields_left, budget)
         budget.spend_fields(len(own) + len(places))
         resources = []
         for place in places:
-            own_of_resource, scopes = _open(body, place, _WRAPPED, budget.fields_left)
+            own_of_resource, scopes = _open(body, place, _WRAPPED, budget.fields_left, budget)
             budget.spend_fields(len(own_of_resource) + len(scopes))
             opened = [_open_scope(body, scope, budget) for scope in scopes]
             resources.append(Resource(own_of_resource, opened))
     except IndexError:
         raise BadInput("malformed protobuf: the request is cut off") from None
     return Opened(own, resources)
-
-
-def read_origin(body: bytes, resource: Resource, scope: Scope) -> Origin:
-    """Return the bytes of the envelopes around the items of ``scope``."""
-    return Origin(join_places(body, resource.own), join_places(body, scope.own))
 
 
 def join_places(body: bytes, places: list[Place]) -> bytes:
@@ -101,6 +101,12 @@ class _Budget:
         self._word = word
         self.items_left = max_items
         self.fields_left = max_items * _FIELDS_PER_ITEM
+        self.unusual_left = _UNUSUAL_FIELDS
+
+    def spend_unusual(self, count: int) -> None:
+        self.unusual_left -= count
+        if self.unusual_left < 0:
+            raise TooLarge(f"too many fields around the {self._word}: unknown ones, or repeated")
 
     def spend_fields(self, count: int) -> None:
         self.fields_left -= count
@@ -114,16 +120,18 @@ class _Budget:
 
 
 def _open_scope(body: bytes, place: Place, budget: _Budget) -> Scope:
-    own, items = _open(body, place, _WRAPPED, max(budget.items_left, budget.fields_left))
+    own, items = _open(body, place, _WRAPPED, budget.items_left, budget)
     budget.spend_fields(len(own))
     budget.spend_items(len(items))
     return Scope(place, own, items)
 
 
-def _open(body: bytes, place: Place, tag: int, most: int) -> tuple[list[Place], list[Place]]:
+def _open(
+    body: bytes, place: Place, tag: int, most: int, budget: _Budget
+) -> tuple[list[Place], list[Place]]:
     """Return where a message's other fields are, and the payloads of those with ``tag``.
 
-    Stops early, with more than ``most`` of either, on messages of more fields than that.
+    Stops early, with more than ``most`` of the latter, on messages of more than that.
     """
     own: list[Place] = []
     wrapped: list[Place] = []
@@ -132,8 +140,8 @@ def _open(body: bytes, place: Place, tag: int, most: int) -> tuple[list[Place], 
         if body[position] != tag:
             _, _, begin, _, position = next(fields(body, position, end))
             own.append((begin, position))
-            if len(own) > most:
-                break
+            if len(own) > _USUAL_FIELDS:
+                budget.spend_unusual(1)
             continue
         # This is done once for every item of every request: the usual lengths without a call.
         length = body[position + 1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
@@ -15,11 +16,15 @@ from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
 from otel_raglog.errors import BadInput, ConfigError, TooLarge, Unavailable
-from otel_raglog.model import Signal
+from otel_raglog.model import Headers, Signal
 from otel_raglog.receive.answers import answer_export, explain_unserved
 from otel_raglog.receive.headers import AllowList
-from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake
+from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake, Receipt
 from otel_raglog.receive.patience import Patience
+from otel_raglog.receive.room import Room
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SERVICES = {
     Signal.TRACES: "opentelemetry.proto.collector.trace.v1.TraceService",
@@ -28,6 +33,8 @@ SERVICES = {
 }
 """The gRPC service of each signal."""
 
+_LARGEST_BODIES_AT_ONCE = 2
+"""Messages in memory, in largest requests: smaller ones are many more."""
 _NANOS = 1_000_000_000
 _OPTIONS = (
     ("grpc.so_reuseport", 0),
@@ -48,11 +55,12 @@ class GrpcDoor:
     """The gRPC services of ``signals``, on threads of their own.
 
     Messages arrive as bytes: grpc inflates them, bounded by the request limit. Answers: spans
-    with invalid ids are a partial success, unreadable requests ``INVALID_ARGUMENT``, too large
-    ones ``RESOURCE_EXHAUSTED`` without RetryInfo (do not retry), no room ``UNAVAILABLE`` with
-    RetryInfo (retry), signals that no destination takes ``UNIMPLEMENTED``. Calls whose message
-    does not come within ``request_timeout_seconds`` are cancelled, and sooner when such calls
-    keep all threads waiting.
+    with invalid ids are a partial success, unreadable requests, and absurd values of the headers
+    that travel on, ``INVALID_ARGUMENT``, too large
+    ones ``RESOURCE_EXHAUSTED`` without RetryInfo (do not retry), no room (in the inbox, or beside
+    other messages of twice the largest size) ``UNAVAILABLE`` with RetryInfo (retry), signals that
+    no destination takes ``UNIMPLEMENTED``. Calls whose message does not come within
+    ``request_timeout_seconds`` are cancelled, and sooner when such calls keep all threads waiting.
 
     ``option`` names the configuration option of the address, for the error of :meth:`start`.
     """
@@ -64,7 +72,7 @@ class GrpcDoor:
         port: int,
         *,
         option: str = "receive.grpc.port",
-        signals: Collection[Signal] = tuple(Signal),
+        signals: Collection[Signal],
         headers: AllowList | None = None,
         request_timeout_seconds: float = 30.0,
         threads: int = 16,
@@ -74,8 +82,11 @@ class GrpcDoor:
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._option = option
         self._port = port
-        self._patience = Patience(request_timeout_seconds, threads)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="grpc-door")
+        self._pool = _CallThreads(threads)
+        self._patience = Patience(
+            request_timeout_seconds, threads, queued=lambda: self._pool.queued_calls
+        )
+        self._room = Room(_LARGEST_BODIES_AT_ONCE * intake.limits.max_request_bytes)
         limit = ("grpc.max_receive_message_length", intake.limits.max_request_bytes)
         self._server = grpc.server(self._pool, options=[*_OPTIONS, limit])
         for signal, service in SERVICES.items():
@@ -116,9 +127,9 @@ class GrpcDoor:
     ) -> bytes:
         with self._patience.waiting(context.cancel):
             body = next(messages, b"")
-        headers = self._allowed.pick(context.invocation_metadata())
         try:
-            receipt = self._intake.take(signal, body, headers)
+            headers = self._pick_headers(signal, context)
+            receipt = self._take(signal, body, headers)
         # abort raises, so nothing below runs after it
         except TooLarge as error:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
@@ -127,6 +138,48 @@ class GrpcDoor:
         except Unavailable as error:
             context.abort_with_status(_try_again(error))
         return answer_export(signal, receipt).SerializeToString()
+
+    def _pick_headers(self, signal: Signal, context: grpc.ServicerContext) -> Headers:
+        try:
+            return self._allowed.pick(context.invocation_metadata())
+        except BadInput as error:
+            self._intake.refuse(signal, error)
+            raise
+
+    def _take(self, signal: Signal, body: bytes, headers: Headers) -> Receipt:
+        with self._room.holding(len(body)) as fits:
+            if fits:
+                return self._intake.take(signal, body, headers)
+        self._intake.turn_away(signal, "unavailable")
+        raise Unavailable("too many requests at once", DEFAULT_RETRY_SECONDS)
+
+
+class _CallThreads(ThreadPoolExecutor):
+    """Threads, and how many calls wait for one."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads, thread_name_prefix="grpc-door")
+        self._queued = 0
+        self._counting = threading.Lock()
+
+    @property
+    def queued_calls(self) -> int:
+        """Calls that wait for a thread."""
+        return self._queued
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Run a call as soon as a thread is free."""
+        self._count(1)
+
+        def run() -> R:
+            self._count(-1)
+            return fn(*args, **kwargs)
+
+        return super().submit(run)
+
+    def _count(self, change: int) -> None:
+        with self._counting:
+            self._queued += change
 
 
 def _refuse_unserved(signal: Signal, _: Iterator[bytes], context: grpc.ServicerContext) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from otel_raglog.errors import ConfigError
+from otel_raglog.errors import BadInput, ConfigError
 from otel_raglog.model import Headers
 from otel_raglog_exporters.via import VIA_HEADER
 
@@ -17,7 +17,8 @@ _PRINTABLE = re.compile(r"[ -~]*")
 
 # Kept headers are written to disk in the journal and sent to every destination.
 _SECRET = re.compile(
-    r"(^|[-_.])auth([-_.]|$)|authori[sz]|authentic|cookie|(^|[-_.])key([-_.]|$)|apikey|token|secret|passw|credential|signature|(^|[-_.])dsn"
+    r"(^|[-_.])auth([-_.]|$)|authori[sz]|authentic|cookie|(^|[-_.])key([-_.]|$)|apikey|accesskey"
+    r"|token|secret|passw|credential|signature|(^|[-_.])dsn|jwt|bearer|session|assertion"
     r"|^x-honeycomb-team$"
 )
 _OF_THE_CONNECTION = re.compile(
@@ -41,20 +42,25 @@ class AllowList:
     def pick(self, sent: Iterable[tuple[str, str | bytes]]) -> Headers:
         """Return the allowed headers of a request, in the order of the list.
 
-        Lines of the same name become one, joined by commas. A value is left out if it is longer
-        than 1 kB (8 kB for the header that detects loops) or not printable ASCII.
+        Lines of the same name become one, joined by commas.
+
+        Raises:
+            BadInput: one is longer than 1 kB (8 kB for the header that detects loops) or not
+                printable ASCII: without it, the data would go to another tenant.
         """
         found: dict[str, list[str]] = {}
         for name, value in sent:
             lower = name.lower()
-            if lower in self._longest and isinstance(value, str):
-                found.setdefault(lower, []).append(value.strip())
-        joined = ((name, ",".join(found[name])) for name in self._longest if name in found)
-        return tuple(
-            (name, value)
-            for name, value in joined
-            if len(value) <= self._longest[name] and _PRINTABLE.fullmatch(value)
-        )
+            if lower in self._longest:
+                text = value if isinstance(value, str) else value.decode("latin-1")
+                found.setdefault(lower, []).append(text.strip())
+        joined = tuple((name, ",".join(found[name])) for name in self._longest if name in found)
+        for name, value in joined:
+            if len(value) > self._longest[name]:
+                raise BadInput(f"header {name}: longer than {self._longest[name]} bytes")
+            if not _PRINTABLE.fullmatch(value):
+                raise BadInput(f"header {name}: not printable ASCII")
+        return joined
 
 
 def check_forwardable(names: Iterable[str]) -> None:

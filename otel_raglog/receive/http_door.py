@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +32,7 @@ from otel_raglog.receive.otlp_json import to_protobuf
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 _PARALLEL_REQUESTS = 4
-"""Requests decoded at once: decoding holds the interpreter, and each may hold megabytes."""
+"""Requests taken at once, of each type: reading holds the interpreter, and each holds megabytes."""
 _LARGEST_BODIES_AT_ONCE = 2
 """Bodies in memory, in largest requests: smaller ones are many more."""
 
@@ -51,16 +52,16 @@ class _Answer:
 def build_http_app(
     intake: Intake,
     *,
-    signals: Collection[Signal] = tuple(Signal),
-    headers: AllowList | None = None,
-    request_timeout_seconds: float = 30.0,
+    signals: Collection[Signal],
+    headers: AllowList,
+    request_timeout_seconds: float,
     max_body_bytes: int | None = None,
 ) -> Starlette:
     """Return the application that serves the paths of ``signals`` in protobuf and JSON.
 
     Answers have the request's type; those of errors are a ``google.rpc.Status``. Spans with
-    invalid ids are a partial success; 400 is for unreadable bodies and unknown encodings, 404 for
-    signals that no destination takes, 408 for bodies that take longer than
+    invalid ids are a partial success; 400 is for unreadable bodies, unknown encodings and absurd
+    values of the headers that travel on, 404 for signals that no destination takes, 408 for bodies that take longer than
     ``request_timeout_seconds``, 413 for what is beyond the limits, 415 for other types, 503 with
     ``Retry-After`` when there is no room: in the inbox, or while the bodies in memory are more
     than ``max_body_bytes`` (by default, twice the largest request). Where the body was not read
@@ -68,7 +69,7 @@ def build_http_app(
     """
     door = _HttpDoor(
         intake,
-        headers or AllowList(),
+        headers,
         request_timeout_seconds,
         max_body_bytes or _LARGEST_BODIES_AT_ONCE * intake.limits.max_request_bytes,
     )
@@ -109,7 +110,11 @@ class _HttpDoor:
         self._timeout_seconds = timeout_seconds
         self._max_body_bytes = max_body_bytes
         self._body_bytes = 0
-        self._free = asyncio.Semaphore(_PARALLEL_REQUESTS)
+        self._free = {
+            media_type: asyncio.Semaphore(_PARALLEL_REQUESTS) for media_type in (PROTOBUF, JSON)
+        }
+        # JSON becomes many times its size, and nothing can interrupt the C code that reads it.
+        self._reading_json = threading.Lock()
 
     async def export(self, signal: Signal, request: Request) -> Response:
         """Answer an export request."""
@@ -118,7 +123,7 @@ class _HttpDoor:
             raise HTTPException(415, f"content type must be {PROTOBUF} or {JSON}")
         body = _Body()
         try:
-            answer = await self._answer(signal, request, body, as_json=media_type == JSON)
+            answer = await self._answer(signal, request, body, media_type)
         except ClientDisconnect:
             return Response(status_code=400)
         finally:
@@ -126,24 +131,24 @@ class _HttpDoor:
         return _response(answer, media_type)
 
     async def _answer(
-        self, signal: Signal, request: Request, body: _Body, *, as_json: bool
+        self, signal: Signal, request: Request, body: _Body, media_type: str
     ) -> _Answer:
         try:
+            headers = self._allowed.pick(request.headers.items())
             async with asyncio.timeout(self._timeout_seconds):
                 await self._read(signal, request, body)
         except TimeoutError:
             self._intake.turn_away(signal, "timeout")
             text = f"the request took longer than {self._timeout_seconds:g} seconds"
             raise HTTPException(408, text) from None
-        except (TooLarge, Unavailable) as error:
-            if isinstance(error, TooLarge):
+        except (BadInput, Unavailable) as error:
+            if isinstance(error, BadInput):
                 self._intake.refuse(signal, error)
             answer = _answer_error(error)
             return replace(answer, headers={**answer.headers, **_CLOSE})
         encoding = request.headers.get("content-encoding", "").strip().lower() or "identity"
-        decode = partial(_decode, signal, encoding, as_json)
-        headers = self._allowed.pick(request.headers.items())
-        async with self._free:
+        decode = partial(self._decode, signal, encoding, media_type)
+        async with self._free[media_type]:
             return await run_in_threadpool(self._take, signal, body.take(), headers, decode)
 
     async def _read(self, signal: Signal, request: Request, body: _Body) -> None:
@@ -178,11 +183,14 @@ class _HttpDoor:
             return _answer_error(error)
         return _Answer(200, answer_export(signal, receipt), {})
 
-
-def _decode(signal: Signal, encoding: str, as_json: bool, body: bytes, limits: Limits) -> bytes:  # noqa: FBT001  bound by partial
-    """Return the protobuf of a body as it was sent."""
-    plain = inflate(body, encoding, limits.max_request_bytes)
-    return to_protobuf(signal, plain, limits) if as_json else plain
+    def _decode(
+        self, signal: Signal, encoding: str, media_type: str, body: bytes, limits: Limits
+    ) -> bytes:
+        """Return the protobuf of a body as it was sent."""
+        if media_type != JSON:
+            return inflate(body, encoding, limits.max_request_bytes)
+        with self._reading_json:
+            return to_protobuf(signal, inflate(body, encoding, limits.max_request_bytes), limits)
 
 
 def _media_type(request: Request) -> str:

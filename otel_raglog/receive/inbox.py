@@ -10,9 +10,6 @@ from typing import Protocol
 from otel_raglog.model import Headers, Signal, WireSpan
 from otel_raglog.receive.sifting import Sifted
 
-_SPAN_OVERHEAD_BYTES = 500
-"""What a span costs in memory beside its bytes: objects, header fields, queue entry."""
-
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -50,15 +47,9 @@ class HeldQueue:
 
     def __init__(self) -> None:
         self._batches: deque[tuple[tuple[WireSpan, ...], int]] = deque()
-        self._spans = 0
         self._bytes = 0
         self._closed = False
         self._changed = threading.Condition()
-
-    @property
-    def spans(self) -> int:
-        """Spans in the queue."""
-        return self._spans
 
     @property
     def bytes(self) -> int:
@@ -67,10 +58,9 @@ class HeldQueue:
 
     def put(self, spans: tuple[WireSpan, ...]) -> None:
         """Append the held spans of one request, also after :meth:`close`."""
-        size = _size_bytes(spans)
+        size = sum(span.size_bytes for span in spans)
         with self._changed:
             self._batches.append((spans, size))
-            self._spans += len(spans)
             self._bytes += size
             self._changed.notify()
 
@@ -84,7 +74,6 @@ class HeldQueue:
             if not self._batches:
                 return None
             spans, size = self._batches.popleft()
-            self._spans -= len(spans)
             self._bytes -= size
             return spans
 
@@ -93,10 +82,3 @@ class HeldQueue:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-
-
-def _size_bytes(spans: tuple[WireSpan, ...]) -> int:
-    origins = {id(span.origin): span.origin for span in spans}.values()
-    return sum(len(span.raw) + _SPAN_OVERHEAD_BYTES for span in spans) + sum(
-        len(origin.resource) + len(origin.scope) for origin in origins
-    )

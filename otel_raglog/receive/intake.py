@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -16,6 +18,10 @@ from otel_raglog.receive.sifting import Sifter
 
 ToProtobuf: TypeAlias = Callable[[bytes, Limits], bytes]
 """Turns a body as it was sent into a protobuf one, or raises BadInput."""
+
+_LARGE_BYTES = 256 * 1024
+_LARGE_AT_ONCE = 2
+"""Large requests read at once: it holds the interpreter, and hostile ones become 50 times their size."""
 
 DEFAULT_RETRY_SECONDS = 1.0
 """What a client is told when nobody says when to come back."""
@@ -67,6 +73,9 @@ class Intake:
     sifter: Sifter
     instance_id: str = ""
     why_refuse: Callable[[int], str | None] | None = None
+    _reading_large: threading.Semaphore = field(
+        default_factory=lambda: threading.Semaphore(_LARGE_AT_ONCE), init=False, repr=False
+    )
 
     def take(
         self,
@@ -89,7 +98,8 @@ class Intake:
         try:
             if to_protobuf is not None:
                 body = to_protobuf(body, self.limits)
-            arrival, rejected = self._read(signal, body, headers)
+            with self._reading_large if len(body) > _LARGE_BYTES else nullcontext():
+                arrival, rejected = self._read(signal, body, headers)
         except BadInput as error:
             self.refuse(signal, error)
             raise

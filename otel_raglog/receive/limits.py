@@ -14,8 +14,8 @@ class Limits:
     ``max_request_bytes`` counts after decompression (OTLP recommends 64 MiB).
     ``max_spans_per_request`` holds for log records and metrics as well. ``max_values_per_span``
     counts attributes, events, links, data points and all values nested in them: two bytes on the
-    wire can become fifty in memory. ``max_json_containers`` counts ``{`` and ``[`` in a JSON
-    request, for the same reason. How deep values may be nested, protobuf decides (100 messages).
+    wire can become fifty in memory. ``max_json_values`` counts what a JSON request may hold by its
+    ``{``, ``[`` and commas, for the same reason. How deep values may be nested, protobuf decides (100 messages).
 
     Raises:
         ConfigError: a limit is not positive.
@@ -24,7 +24,7 @@ class Limits:
     max_request_bytes: int = 64 * 1024 * 1024
     max_spans_per_request: int = 100_000
     max_values_per_span: int = 500_000
-    max_json_containers: int = 2_000_000
+    max_json_values: int = 2_000_000
 
     def __post_init__(self) -> None:
         for limit in fields(self):

@@ -26,6 +26,8 @@ from otel_raglog.receive.markers import Markers
 from otel_raglog.receive.wire import wrap
 
 _PROFILES = "resourceProfiles"
+_LONGEST_INTEGER = 1_000
+"""Digits: far more than any number that OTLP has room for."""
 _DEEPEST = 50
 """Arrays and maps inside each other that are still built; protobuf stops short of as many."""
 
@@ -108,16 +110,17 @@ def _encode(message: Any, data: object, table: Table, where: str) -> bytes:
 
 
 def _load(body: bytes, limits: Limits) -> dict[str, Any]:
-    """Return the request's object, without building more of them than ``limits`` allow."""
+    """Return the request's object, without building more values than ``limits`` allow."""
     if len(body) > limits.max_request_bytes:
         raise TooLarge(f"request of more than {limits.max_request_bytes} bytes")
-    if body.count(b"{") + body.count(b"[") > limits.max_json_containers:
-        raise TooLarge(f"request of more than {limits.max_json_containers} JSON containers")
+    # Every value is the first of a container or comes after a comma.
+    if sum(map(body.count, (b"{", b"[", b","))) > limits.max_json_values:
+        raise TooLarge(f"request of more than {limits.max_json_values} JSON values")
     text = body.decode("utf-8", "replace").removeprefix("\ufeff")
     if not text.strip():
         return {}
     try:
-        request = json.loads(text)
+        request = json.loads(text, parse_int=_read_int)
     except RecursionError:
         raise BadInput("JSON nested too deep") from None
     except ValueError as error:
@@ -125,6 +128,13 @@ def _load(body: bytes, limits: Limits) -> dict[str, Any]:
     if not isinstance(request, dict):
         raise WrongValue("an object", request)
     return request
+
+
+def _read_int(digits: str) -> int:
+    """Return an integer, unless it has so many digits that reading them all takes seconds."""
+    if len(digits) > _LONGEST_INTEGER:
+        raise ValueError("an integer of too many digits")
+    return int(digits)
 
 
 def _objects(parent: object, key: str) -> list[object]:

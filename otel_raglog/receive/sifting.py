@@ -6,16 +6,28 @@ come from :mod:`envelopes`, ids from protobuf's parse, words from :mod:`traits`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from otel_raglog.errors import TooLarge
-from otel_raglog.model import Headers, Origin, Signal, WireSpan
+from otel_raglog.model import Headers, Origin, RawSpan, Signal, WireSpan
 from otel_raglog.receive import thin_pb2 as thin
-from otel_raglog.receive.envelopes import Place, Resource, Scope, open_request, read_origin
-from otel_raglog.receive.header import (
+from otel_raglog.receive.envelopes import (
+    Opened,
+    Place,
+    Resource,
+    Scope,
+    join_places,
+    open_request,
+)
+from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.markers import Markers
+from otel_raglog.receive.namespace import strip_namespace
+from otel_raglog.receive.parsing import RequestParser
+from otel_raglog.receive.span_header import (
     NO_SPAN_ID,
     NO_TRACE_ID,
     PARENT_IS_REMOTE,
@@ -26,9 +38,6 @@ from otel_raglog.receive.header import (
     read_header,
     refusal,
 )
-from otel_raglog.receive.limits import Limits
-from otel_raglog.receive.markers import Markers
-from otel_raglog.receive.parsing import RequestParser
 from otel_raglog.receive.traits import TraitReader, reduce_spans
 
 _BYTES_PER_VALUE = 8
@@ -51,48 +60,73 @@ class Sifted:
 
     ``rejected`` counts spans with invalid ids by reason. ``passing`` are the ordinals of accepted
     spans that do not wait; ``None`` when the whole request passes as it is, because no span is
-    held, rejected, or bears words of our namespace. ``held_count`` spans wait, among them those
-    that finish a run.
+    held, rejected, or bears words of our namespace.
     """
 
     accepted: int
     rejected: Mapping[str, int]
     passing: tuple[int, ...] | None
     _body: bytes
+    _opened: Opened
     _kept: tuple[_Kept, ...]
-
-    @property
-    def held_count(self) -> int:
-        """Spans that wait."""
-        return len(self._kept)
-
-    @property
-    def rejected_count(self) -> int:
-        """Spans refused, over all reasons."""
-        return sum(self.rejected.values())
+    _spoofed: frozenset[int]
 
     def held(self, request: int, headers: Headers) -> tuple[WireSpan, ...]:
         """Return the spans that wait, of the request journalled as number ``request``.
 
-        Their bytes are copies, so the request's can be freed. Spans of equal resource and scope
-        share one :class:`Origin`.
+        Those that finish a run are among them. Their bytes are copies, so the request's can be
+        freed. Spans of equal resource and scope share one :class:`Origin`.
         """
-        by_scope: dict[int, Origin] = {}
-        equal: dict[Origin, Origin] = {}
+        origins = _Origins(self._body)
         spans = []
         for ordinal, header, resource, scope, (start, end) in self._kept:
-            origin = by_scope.get(id(scope))
-            if origin is None:
-                origin = read_origin(self._body, resource, scope)
-                origin = by_scope[id(scope)] = equal.setdefault(origin, origin)
+            origin = origins.read(resource, scope)
             raw = self._body[start:end]
             spans.append(WireSpan(*header, origin, raw, request, ordinal, headers))
         return tuple(spans)
 
+    def passing_spans(self) -> tuple[RawSpan, ...]:
+        """Return the spans that pass, as they leave: what ``pick`` returns for their ordinals.
 
-def sift_traces(body: bytes, limits: Limits, markers: Markers) -> Sifted:
-    """Sift one request; for many use a :class:`Sifter`, which remembers what spans look like."""
-    return Sifter(limits, markers).sift(body)
+        Nothing is walked or parsed again, but for spans with words of our namespace.
+        """
+        origins = _Origins(self._body)
+        ordinals = range(self.accepted) if self.passing is None else self.passing
+        spans: list[RawSpan] = []
+        first = begin = 0
+        for resource, scope in self._opened.scopes():
+            after = first + len(scope.items)
+            end = bisect_left(ordinals, after, begin)
+            if end > begin:
+                origin = origins.read(resource, scope)
+                for ordinal in ordinals[begin:end]:
+                    start, stop = scope.items[ordinal - first]
+                    raw = self._body[start:stop]
+                    if ordinal in self._spoofed:
+                        raw = strip_namespace(raw)
+                    spans.append(RawSpan(origin, raw))
+            first, begin = after, end
+        return tuple(spans)
+
+
+class _Origins:
+    """Reads the envelopes of scopes, and keeps one of those that are equal."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._of_scopes: dict[int, Origin] = {}
+        self._of_resources: dict[int, bytes] = {}
+        self._equal: dict[Origin, Origin] = {}
+
+    def read(self, resource: Resource, scope: Scope) -> Origin:
+        origin = self._of_scopes.get(id(scope))
+        if origin is None:
+            around = self._of_resources.get(id(resource))
+            if around is None:
+                around = self._of_resources[id(resource)] = join_places(self._body, resource.own)
+            read = Origin(around, join_places(self._body, scope.own))
+            origin = self._of_scopes[id(scope)] = self._equal.setdefault(read, read)
+        return origin
 
 
 class Sifter:
@@ -122,7 +156,7 @@ class Sifter:
         )
         for resource, scope in opened.scopes():
             self._sift_scope(parser, resource, scope, heaps)
-        return heaps.sifted(body)
+        return heaps.sifted(body, opened)
 
     def _sift_scope(
         self, parser: RequestParser, resource: Resource, scope: Scope, heaps: _Heaps
@@ -183,7 +217,7 @@ class _Heaps:
         self._kept: list[_Kept] = []
         self._rejected: Counter[str] = Counter()
         self._apart: set[int] = set()
-        self._any_spoofed = False
+        self._spoofed: set[int] = set()
 
     def may_look_at(self, values: int) -> bool:
         """Tell whether so many more values can be looked at singly, which is slow; count them."""
@@ -199,20 +233,23 @@ class _Heaps:
             self._rejected[header] += 1
             self._apart.add(ordinal)
             return
-        self._any_spoofed = self._any_spoofed or header.spoofed
+        if header.spoofed:
+            self._spoofed.add(ordinal)
         if header.held or header.finishes_run or self._keep_all:
             self._kept.append(_Kept(ordinal, header, resource, scope, scope.items[index]))
             self._apart.add(ordinal)
 
-    def sifted(self, body: bytes) -> Sifted:
+    def sifted(self, body: bytes, opened: Opened) -> Sifted:
         """Return the result."""
         passing = None
-        if self._apart or self._any_spoofed:
+        if self._apart or self._spoofed:
             passing = tuple(n for n in range(self.spans) if n not in self._apart)
         return Sifted(
             accepted=self.spans - self._rejected.total(),
             rejected=dict(self._rejected),
             passing=passing,
             _body=body,
+            _opened=opened,
             _kept=tuple(self._kept),
+            _spoofed=frozenset(self._spoofed),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from otel_raglog.model import (
     Measurement,
@@ -16,7 +17,7 @@ from otel_raglog.model import (
     UnknownReason,
     Verdict,
 )
-from otel_raglog.report.explanations import explain
+from otel_raglog.report.explanations import MAX_CHARACTERS, explain
 
 _JUDGED = frozenset({StageVerdict.FAULTY, StageVerdict.OK})
 _NEEDED = (Stage.RETRIEVER, Stage.GENERATOR)
@@ -73,9 +74,18 @@ def build_report(  # noqa: PLR0917  the interface that all parts agreed on
 def _explained(
     verdict: Verdict, measurements: Sequence[Measurement], *, quote_text: bool
 ) -> Verdict:
+    short = len(verdict.explanation) <= MAX_CHARACTERS
+    if verdict.verdict not in _JUDGED and not verdict.steps and short:
+        return _explained_without_judging(verdict)
     steps = tuple(
         replace(step, explanation=explain(step, measurements, quote_text=quote_text))
         for step in verdict.steps
     )
     text = explain(verdict, measurements, quote_text=quote_text)
     return replace(verdict, explanation=text, steps=steps)
+
+
+# Of an unjudged stage the verdict itself says why: the same in most runs of an application.
+@lru_cache(maxsize=256)
+def _explained_without_judging(verdict: Verdict) -> Verdict:
+    return replace(verdict, explanation=explain(verdict, (), quote_text=False))

@@ -13,14 +13,23 @@ _MAX_SILENT_BYTES = 64 * 1024
 """Bytes that may come without a byte of a body: headers, trailers, chunk extensions."""
 
 
+_LEAST_BODY_SECONDS = 1.0
+"""What a client is given for a body even when there are too many connections."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What the connections of one server may cost, and those that are idle, longest idle first."""
+    """What the connections of one server may cost, and those that keep others out for nothing.
+
+    ``idle`` are between requests, longest idle first; ``reading`` are those whose body has not
+    come yet, with the time since when, longest first.
+    """
 
     max_connections: int
     header_timeout_seconds: float
     idle_timeout_seconds: float
     idle: dict[Connection, None] = field(default_factory=dict)
+    reading: dict[Connection, float] = field(default_factory=dict)
 
 
 class Connection(HttpToolsProtocol):
@@ -31,13 +40,15 @@ class Connection(HttpToolsProtocol):
         self.timeout_keep_alive = limits.idle_timeout_seconds  # type: ignore[assignment]  # any number will do
         self._limits = limits
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
         self._silent_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for the connection, or refuse it."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that we hear of all that nobody reads
         if len(self.connections) > self._limits.max_connections and not self._evict_one():
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, b"retry-after: 1\r\n")
+            self.refuse_busy()
             return
         self._limits.idle[self] = None
         self._await_headers()
@@ -45,7 +56,9 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._limits.idle.pop(self, None)
+        self._limits.reading.pop(self, None)
         self._stop_waiting()
+        self._stop_hurrying()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
@@ -73,6 +86,7 @@ class Connection(HttpToolsProtocol):
         """Leave the rest to the application."""
         self._stop_waiting()
         self._limits.idle.pop(self, None)
+        self._limits.reading[self] = self.loop.time()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -83,6 +97,7 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Note that the request is whole."""
         self._silent_bytes = 0
+        self._limits.reading.pop(self, None)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -94,6 +109,22 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
         else:
             self._limits.idle[self] = None
+
+    def pause_writing(self) -> None:
+        """Give the client some time to read what was sent to it."""
+        super().pause_writing()
+        seconds = self._limits.header_timeout_seconds
+        self._unread = self.loop.call_later(seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: the client reads."""
+        self._stop_hurrying()
+        super().resume_writing()
+
+    def _stop_hurrying(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _await_headers(self) -> None:
         seconds = self._limits.header_timeout_seconds
@@ -110,13 +141,26 @@ class Connection(HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_TIMEOUT)
 
     def _evict_one(self) -> bool:
-        """Close the connection that is idle for longest; tell whether there was one."""
-        oldest = next(iter(self._limits.idle), None)
-        if oldest is None:
+        """Close the connection that does nothing for longest; tell whether there was one.
+
+        Idle ones go first, then those whose body takes long.
+        """
+        idle, reading = self._limits.idle, self._limits.reading
+        oldest = next(iter(idle), None)
+        if oldest is not None:
+            del idle[oldest]
+            oldest.transport.close()
+            return True
+        slowest = next(iter(reading), None)
+        if slowest is None or self.loop.time() - reading[slowest] < _LEAST_BODY_SECONDS:
             return False
-        del self._limits.idle[oldest]
-        oldest.transport.close()
+        del reading[slowest]
+        slowest.refuse_busy()
         return True
+
+    def refuse_busy(self) -> None:
+        """Answer that there are too many connections, and close."""
+        self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, b"retry-after: 1\r\n")
 
     def _refuse(self, status: HTTPStatus, header: bytes = b"") -> None:
         line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()

@@ -14,7 +14,7 @@ def health_app(why_not_ready: Callable[[], str | None]) -> Starlette:
     """Return the health endpoints.
 
     ``/live`` says 200 as long as the process answers. ``/ready`` says 503 with the reason while
-    ``why_not_ready`` returns one: starting, refusing (a queue is full) or stopping.
+    ``why_not_ready`` returns one: starting, refusing requests, or stopping.
     """
 
     async def live(_: Request) -> JSONResponse:

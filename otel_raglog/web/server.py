@@ -22,8 +22,10 @@ class HttpServer:
 
     Clients that connect and say nothing, or send their headers slowly, are closed after
     ``header_timeout_seconds``; connections idle between requests after ``idle_timeout_seconds``.
-    There are at most ``max_connections``: one more takes the place of the longest idle one, and
-    is refused with a 503 when none is idle. How long a body may take is the application's matter.
+    So are those that do not read what is sent to them. There are at most ``max_connections``: one
+    more takes the place of the longest idle one, else of the one whose body takes longest, if
+    that is a second or more (it gets a 503); otherwise it is refused with a 503. How long a body
+    may take apart from that is the application's matter.
 
     ``option`` names the configuration option of the address, for the error of :meth:`start`.
     A server starts once.

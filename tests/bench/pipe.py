@@ -27,7 +27,7 @@ from pipe_requests import KINDS, make_moulds
 from pipe_subjects import Subject, running_rotel, running_service
 
 PROTOCOLS = ("grpc", "http")
-TARGETS = {"plain": 2.0, "rag": 1.0, "rag-vectors": 1.0}
+TARGETS = {"plain": 2.0, "rag": 1.0, "rag-vectors": 1.0, "mixed": 1.0}
 WARM_UP_REQUESTS = 24
 _SINK_PATIENCE_SECONDS = 120.0
 _SETTLE_SECONDS = 1.0

@@ -18,9 +18,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span, Status
 
 from otel_raglog import samples
 
-KINDS = ("plain", "rag", "rag-vectors")
-SPANS_PER_REQUEST = {"plain": 96, "rag": 96, "rag-vectors": 60}
-"""So many spans make about 700 kB: of 7.2 kB each, with vectors of 11.5 kB."""
+KINDS = ("plain", "rag", "rag-vectors", "mixed")
+SPANS_PER_REQUEST = {"plain": 96, "rag": 96, "rag-vectors": 60, "mixed": 96}
+"""So many spans make about 700 kB: of 7.2 kB each, with vectors of 11.5 kB.
+
+Of the ``mixed`` ones half pass at once and half wait.
+"""
 
 _SPAN_BYTES = 7_200
 _VECTOR_NUMBERS = 1_536
@@ -63,9 +66,10 @@ def _make_mould(kind: str, source: random.Random, words: list[str]) -> RequestMo
     while spans < SPANS_PER_REQUEST[kind]:
         trace_id = source.randbytes(_TRACE_ID_BYTES)
         trace_ids.append(trace_id)
+        plain = kind == "plain" or (kind == "mixed" and spans < SPANS_PER_REQUEST[kind] // 2)
         made = list(
             _plain_trace(source, words)
-            if kind == "plain"
+            if plain
             else _rag_trace(source, words, vector=kind == "rag-vectors")
         )
         for span in made:

@@ -80,6 +80,17 @@ def test_appending_nothing_changes_nothing(store):
     assert list(store.numbers()) == []
 
 
+def test_a_probe_changes_nothing(open_store):
+    """A closed store refuses it as it refuses a record."""
+    store = open_store()
+    store.append([[b"a"]])
+    store.probe(1_000)
+    assert (store.first, store.next, list(store.numbers())) == (1, 2, [1])
+    store.close()
+    with pytest.raises(Unavailable):
+        store.probe(1)
+
+
 @pytest.mark.parametrize("number", [-1, 0, 3, 10**12])
 def test_what_was_never_written_is_missing(store, number):
     """A number outside the log is Missing, and the error bears it."""

@@ -91,6 +91,39 @@ def test_t32_a_late_span_inherits_the_verdict_of_before_the_kill(tmp_path):
         assert b"raglog.run.verdict" in raw
 
 
+def test_t32_narrower_limits_after_a_restart_decide_nothing_differently(tmp_path):
+    """What was accepted under the old ones is judged as it would have been."""
+    trace = traces(1, seed=5)[0]
+    hold = {"quiet_seconds": 30, "orphan_quiet_seconds": 30}
+    with fault_backend("grpc") as backend:
+        exporters = {"b": backend.endpoint}
+        with serving(tmp_path, exporters, hold=hold, sending=FAST, analysis=RULES) as served:
+            served.send(trace)
+            kill(served)
+        receive = {"grpc": {"port": 0}, "http": {"port": 0}, "max_spans_per_request": 2}
+        with serving(tmp_path, exporters, receive=receive, sending=FAST, analysis=RULES) as served:
+            backend.wait_for(len(trace))
+            assert served.metric("raglog_runs_total") == 1
+        assert backend.span_keys() == keys(trace)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_t36_a_signal_during_the_start_ends_it_without_harm(tmp_path, number):
+    """Nothing was accepted yet, and what the journal holds stays there."""
+    with fault_backend("grpc") as backend:
+        spans = backlog(tmp_path, backend)
+        exporters = {"b": backend.endpoint}
+        with serving(tmp_path, exporters, wait=False, sending=FAST, analysis=RULES) as served:
+            wait_until((tmp_path / "journal" / "requests").exists)
+            time.sleep(0.3)
+            served.process.send_signal(number)
+            assert served.process.wait(30) in {0, -number}
+        with serving(tmp_path, exporters, sending=FAST, analysis=RULES) as served:
+            backend.wait_for(len(spans))
+            assert_conserved(served, "b")
+        assert backend.span_keys() == keys(spans)
+
+
 def backlog(tmp_path, backend, count=60):
     """Leave a killed service with an undelivered journal; return the spans in it."""
     backend.down()

@@ -27,6 +27,7 @@ from rag_traces import rag_trace
 from samples import span_message
 from services import free_port, serving, wait_until
 
+from otel_raglog.errors import Unavailable
 from otel_raglog_exporters.grouping import encode_request
 
 PROTOCOLS = ("grpc", "http")
@@ -211,6 +212,32 @@ def test_t31_behind_a_slow_backend_the_doors_refuse_and_the_rest_answers(tmp_pat
             wait_until(lambda: offer(served, passing(1, seed=9)))
             assert served.metric("raglog_spans_dropped_total") == 0
         assert keys(accepted) <= backend.span_keys()
+
+
+def test_t31_beyond_the_memory_budget_both_doors_refuse(tmp_path):
+    """A request that does not fit beside what is held comes again once that has left."""
+    held = traces(1)[0]
+    large = passing(60, size=20_000)
+    options = {
+        "memory": {"budget_mib": 1},
+        "hold": {"quiet_seconds": 3, "orphan_quiet_seconds": 3},
+        "sending": FAST,
+        "analysis": RULES,
+    }
+    with fault_backend("http") as backend:
+        exporters = {"b": exporter(backend, "http")}
+        with serving(tmp_path, exporters, **options) as served:
+            served.send(held)
+            assert not offer(served, large)
+            ready = httpx2.get(f"http://{served.addresses['health']}/ready")
+            assert ready.status_code == 503
+            assert "memory.budget_mib" in ready.json()["reason"]
+            with pytest.raises(Unavailable) as refused:
+                served.send(large, "otlp_grpc")
+            assert refused.value.retry_after_seconds >= 1
+            wait_until(lambda: offer(served, large))
+            backend.wait_for(len(held) + len(large))
+            assert_conserved(served, "b")
 
 
 def test_t31_a_backend_that_never_answers_is_left_after_the_timeout(tmp_path):

@@ -146,12 +146,19 @@ def test_replay_to_nowhere_is_one_line(traces):
 
 def test_config_commands(tmp_path):
     """Show, check and schema; a wrong option names the nearest one."""
-    good, bad, wrong = (tmp_path / name for name in ("good.yaml", "bad.yaml", "wrong.yaml"))
+    names = ("good.yaml", "bad.yaml", "wrong.yaml", "secret.yaml")
+    good, bad, wrong, secret = (tmp_path / name for name in names)
     good.write_text("exporters: {b: {kind: otlp_http, endpoint: 'http://127.0.0.1:1/v1/traces'}}")
     bad.write_text("hold: {quiet_second: 1}")
     wrong.write_text("exporters: {b: {kind: otlp_htpp, endpoint: 'http://127.0.0.1:1'}}")
+    secret.write_text("receive: {forward_headers: [Authorization]}")
     assert run("config", "check", good).returncode == 0
-    for path, hint in ((bad, "hold.quiet_seconds"), (wrong, "otlp_http")):
+    hints = (
+        (bad, "hold.quiet_seconds"),
+        (wrong, "otlp_http"),
+        (secret, "receive.forward_headers"),
+    )
+    for path, hint in hints:
         done = run("config", "check", path)
         assert done.returncode == 2
         assert hint in done.stderr

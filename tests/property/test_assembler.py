@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from otel_raglog.assemble.assembler import Actions, Assembler
-from otel_raglog.assemble.policy import CompletionPolicy, held_size, is_root
+from otel_raglog.assemble.policy import CompletionPolicy, is_root
 from otel_raglog.model import Completion, Origin, WireSpan
 
 POLICY = CompletionPolicy(
@@ -63,7 +63,7 @@ class NaiveTrace:
 
     @property
     def size(self) -> int:
-        return sum(held_size(span) for span in self.spans)
+        return sum(span.size_bytes for span in self.spans)
 
     @property
     def deadline(self) -> float:

@@ -7,6 +7,10 @@ import contextlib
 from google.protobuf.message import DecodeError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
 
 from otel_raglog.errors import BadInput
 from otel_raglog.model import Batch, Piece, RawSpan
@@ -78,10 +82,42 @@ plain_spans = shuffled(plain_ids, field(9, attributes), flags)
 any_spans = shuffled(
     field(1, ids), field(2, ids), field(4, ids), field(9, attributes), field(13, links), times
 )
-spans = good_spans | plain_spans | plain_spans | any_spans
+own_words = st.just([wrap(9, wrap(1, b"raglog.verdict") + wrap(2, b"\x10\x01"))])
+spoofed_spans = shuffled(plain_ids, own_words, field(9, st.just(wrap(1, b"http.x"))), odd())
+spans = good_spans | plain_spans | plain_spans | spoofed_spans | any_spans
 scopes = shuffled(field(2, spans, 3), field(1, st.just(b"\x0a\x05scope")), odd())
 resources = shuffled(field(2, scopes, 2), field(1, st.just(wrap(1, b"\x0a\x01k"))), odd())
 requests = shuffled(field(1, resources, 2), odd())
+
+new = st.lists(st.just(b"\xc2\x3e\x03new"), max_size=1)
+"""A field of a later OTLP."""
+
+
+def requests_of(items: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    """Requests of the items of another signal: the envelopes are alike."""
+    around = shuffled(field(2, items, 4), field(1, st.just(b"\x0a\x05scope")), new)
+    above = shuffled(field(2, around, 2), field(1, st.just(wrap(1, b"\x0a\x01k"))), new)
+    return shuffled(field(1, above, 2), new)
+
+
+log_requests = requests_of(
+    shuffled(
+        st.lists(st.just(b"\x0912345678"), max_size=1),
+        field(5, scalars),
+        field(6, st.just(wrap(1, b"key") + wrap(2, b"\x10\x01")), 2),
+        new,
+    )
+)
+points = shuffled(st.lists(st.just(b"\x1912345678"), max_size=1), new)
+data = shuffled(field(1, points, 4), new)
+kinds = st.sampled_from([5, 7, 9, 10, 11])
+metric_requests = requests_of(
+    shuffled(
+        field(1, st.just(b"requests")),
+        st.lists(st.tuples(kinds, data).map(lambda pair: wrap(*pair)), max_size=2),
+        new,
+    )
+)
 
 
 def sift(body: bytes) -> Sifted | None:
@@ -117,6 +153,17 @@ def test_sifting_and_splitting_agree(body: bytes) -> None:
         assert not any(span.spoofed for span in batch.spans)
     else:
         assert sifted.passing == others
+
+
+@patiently
+@given(requests)
+def test_passing_spans_are_those_that_are_picked(body: bytes) -> None:
+    """A journalled request gives the same again; nothing stands for all spans there."""
+    sifted = sift(body)
+    if sifted is None:
+        return
+    picked = () if sifted.passing == () else pick(body, Piece(1, sifted.passing or ()))
+    assert sifted.passing_spans() == picked
 
 
 @patiently
@@ -169,19 +216,54 @@ def test_a_sifter_that_has_seen_much_says_the_same(body: bytes) -> None:
         assert first.held(1, ()) == second.held(1, ())
 
 
+def count_peers_records(body: bytes) -> int:
+    """Count log records in opentelemetry-proto's own reading of the bytes."""
+    return sum(
+        len(scope.log_records)
+        for resource in ExportLogsServiceRequest.FromString(body).resource_logs
+        for scope in resource.scope_logs
+    )
+
+
+def count_peers_points(body: bytes) -> int:
+    """Count data points in opentelemetry-proto's own reading of the bytes."""
+    return sum(
+        len(getattr(metric, kind).data_points)
+        for resource in ExportMetricsServiceRequest.FromString(body).resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        if (kind := metric.WhichOneof("data")) is not None
+    )
+
+
 @patiently
-@given(st.binary(max_size=60) | requests)
-def test_counting_reads_what_a_peer_reads(body: bytes) -> None:
-    """Logs and metrics that are counted can be parsed, and have as many items."""
+@given(log_requests)
+def test_as_many_log_records_are_counted_as_a_peer_reads(body: bytes) -> None:
+    """Every one of them, in every envelope."""
+    assert count_logs(body, LIMITS) == count_peers_records(body)
+
+
+@patiently
+@given(metric_requests)
+def test_as_many_data_points_are_counted_as_a_peer_reads(body: bytes) -> None:
+    """Of all five kinds of data; of several in one metric, peers keep the last."""
+    assert count_metrics(body, LIMITS) == count_peers_points(body)
+
+
+@patiently
+@given(log_requests | metric_requests | requests, st.integers(0, 3), st.binary(max_size=3))
+def test_damaged_requests_are_refused_or_counted_alike(body: bytes, cut: int, end: bytes) -> None:
+    """What a peer cannot read is never counted; text that is no UTF-8 is read here."""
+    damaged = body[: len(body) - cut] + end
     with contextlib.suppress(BadInput):
-        assert count_logs(body, LIMITS) == sum(
+        assert count_logs(damaged, LIMITS) == sum(
             len(scope.log_records)
-            for resource in thin.LogsRequest.FromString(body).resource_logs
+            for resource in thin.LogsRequest.FromString(damaged).resource_logs
             for scope in resource.scope_logs
         )
     with contextlib.suppress(BadInput):
-        count_metrics(body, LIMITS)
-        thin.MetricsRequest.FromString(body)
+        count_metrics(damaged, LIMITS)
+        thin.MetricsRequest.FromString(damaged)
 
 
 @patiently

@@ -16,9 +16,9 @@ from otel_raglog.journal.feed import Feed
 from otel_raglog.journal.journal import Journal, JournalLimits
 from otel_raglog.journal.memory import MemoryStore
 from otel_raglog.journal.store import Damaged, Missing, Store
-from otel_raglog.model import Decision, Payload, Piece, Signal
+from otel_raglog.model import Decision, Headers, Payload, Piece, Signal
 from otel_raglog.receive.picking import pick
-from otel_raglog_exporters.grouping import encode_request
+from otel_raglog_exporters.grouping import encode_payload, encode_request
 from otel_raglog_exporters.sending import Pull, Taken
 
 EVERYTHING = frozenset(Signal)
@@ -57,6 +57,7 @@ class TroubledStore:
         self.damaged: set[int] = set()
         self.missing: set[int] = set()
         self.reads = 0
+        self.segments_asked = 0
 
     @property
     def segment_bytes(self) -> int:
@@ -83,6 +84,11 @@ class TroubledStore:
             raise Unavailable("no space left on device")
         return self.inner.append(records)
 
+    def probe(self, size: int) -> None:
+        if self.refusing:
+            raise Unavailable("no space left on device")
+        self.inner.probe(size)
+
     def read(self, number: int) -> bytes:
         self.reads += 1
         if number in self.damaged:
@@ -95,6 +101,7 @@ class TroubledStore:
         return (number for number in self.inner.numbers() if number not in self.missing)
 
     def segment_end(self, number: int) -> int:
+        self.segments_asked += 1
         return self.inner.segment_end(number)
 
     def drop_before(self, number: int) -> int:
@@ -128,7 +135,7 @@ class Desk:
         self.requests = TroubledStore(inner[0])
         self.decisions = TroubledStore(inner[1])
         self.cursors = cursors or MemoryCursors()
-        self.limits = limits or JournalLimits(100 * MEGABYTE, 3600.0, 0, 10 * MEGABYTE)
+        self.limits = limits or JournalLimits(100 * MEGABYTE, 3600.0, 0, 10 * MEGABYTE, MEGABYTE)
         self.destinations = dict.fromkeys(destinations, signals)
         self.tally = Tally()
         self.free_bytes: int | None = None
@@ -145,19 +152,29 @@ class Desk:
             self.clock,
             lambda: self.free_bytes,
         )
-        self.journal.open(self.destinations)
+        feeds = self.journal.open(self.destinations)
+        self.feeds = {(feed.destination, feed.signal): feed for feed in feeds}
         self.recovered = self.journal.recover()
 
     def feed(self, destination: str = "one", signal: Signal = Signal.TRACES) -> Feed:
-        return self.journal.feed(destination, signal)
+        return self.feeds[destination, signal]
 
-    def pass_whole(self, body: bytes, items: int, signal: Signal = Signal.TRACES) -> int:
+    def pass_whole(
+        self, body: bytes, items: int, signal: Signal = Signal.TRACES, headers: Headers = ()
+    ) -> int:
         """Accept a request that leaves as it is."""
-        return self.journal.accept(signal, body, (), None, items, 0)
+        request = Payload(signal, body, items, headers)
+        return self.journal.accept(request, request)
+
+    def pass_some(self, body: bytes, items: int, *ordinals: int, headers: Headers = ()) -> int:
+        """Accept a request of which some spans leave at once."""
+        passes = encode_payload(pick(body, Piece(0, ordinals)), headers)
+        request = Payload(Signal.TRACES, body, items, headers)
+        return self.journal.accept(request, passes, ordinals)
 
     def hold(self, body: bytes, items: int) -> int:
         """Accept a request of which nothing leaves at once."""
-        return self.journal.accept(Signal.TRACES, body, (), (), 0, items)
+        return self.journal.accept(Payload(Signal.TRACES, body, items), None)
 
     def read(self, number: int) -> bytes:
         """Return the body of a journalled request."""

@@ -17,7 +17,6 @@ class MemorySource:
         self._numbered: deque[tuple[int, Payload]] = deque(enumerate(payloads, 1))
         self._last = len(payloads)
         self._closed = False
-        self._hurried = False
         self.settled = 0
 
     def put(self, *payloads: Payload) -> None:
@@ -30,10 +29,7 @@ class MemorySource:
     def take(self, pull: Pull) -> Taken | None:
         with self._changed:
             self._changed.wait_for(lambda: self._numbered or self._closed)
-            self._changed.wait_for(
-                lambda: self._closed or self._hurried or self._is_full(pull), pull.seconds
-            )
-            self._hurried = False
+            self._changed.wait_for(lambda: self._closed or self._is_full(pull), pull.seconds)
             batch = self._batch(pull)
             if not batch:
                 return None
@@ -49,20 +45,10 @@ class MemorySource:
             self._closed = True
             self._changed.notify_all()
 
-    def wake(self) -> None:
-        with self._changed:
-            self._hurried = True
-            self._changed.notify_all()
-
     @property
     def pending_items(self) -> int:
         with self._changed:
             return sum(payload.items for _, payload in self._numbered)
-
-    @property
-    def pending_bytes(self) -> int:
-        with self._changed:
-            return sum(len(payload.body) for _, payload in self._numbered)
 
     def _is_full(self, pull: Pull) -> bool:
         waiting = [payload for _, payload in self._numbered]
@@ -76,8 +62,7 @@ class MemorySource:
         items = size = 0
         for number, payload in self._numbered:
             items, size = items + payload.items, size + len(payload.body)
-            fits = items <= pull.items and size <= pull.bytes
-            if batch and not (fits and payload.headers == batch[0][1].headers):
+            if batch and (items > pull.items or size > pull.bytes):
                 break
             batch.append((number, payload))
         return batch

@@ -243,3 +243,5 @@ def test_a_destination_takes_every_signal_unless_told_otherwise(tmp_path):
     assert config.exporters["some"].signals == (Signal.TRACES,)
     with pytest.raises(ConfigError, match=r"exporters\.b\.signals"):
         load_config(None, {"exporters": {"b": {"signals": ["spans"]}}}, {})
+    with pytest.raises(ConfigError, match="takes no signal"):
+        load_config(None, {"exporters": {"b": {"signals": []}}}, {})

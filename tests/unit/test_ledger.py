@@ -30,8 +30,8 @@ def test_the_ledger_balances_for_every_destination(registry):
     ledger.forwarded("a", TRACES, 5)
     ledger.backend_rejected("a", TRACES, 1)
     ledger.dropped("b", TRACES, "expired", 8)
-    assert ledger.balance("a").pending == 2
-    assert ledger.balance("b").pending == 3
+    assert ledger.balances()["a", TRACES].pending == 2
+    assert ledger.balances()["b", TRACES].pending == 3
     assert value(registry, "raglog_spans_pending") == 3
     assert value(registry, "raglog_spans_received_total") == 10
     assert value(registry, "raglog_spans_rejected_total", reason="invalid_trace_id") == 2
@@ -50,7 +50,7 @@ def test_signals_have_books_of_their_own(registry):
     ledger.received(Signal.LOGS, 4)
     ledger.received(Signal.METRICS, 7)
     ledger.forwarded("a", Signal.LOGS, 3)
-    assert ledger.balance("a", Signal.LOGS).pending == 1
+    assert ledger.balances()["a", Signal.LOGS].pending == 1
     assert ledger.balances().keys() == {
         ("a", TRACES),
         ("a", Signal.LOGS),

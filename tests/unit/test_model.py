@@ -10,8 +10,11 @@ from otel_raglog.model import (
     FaultType,
     Field,
     FieldStatus,
+    HeldTrace,
+    Origin,
     Stage,
     StepOrigin,
+    WireSpan,
     missing,
     present,
 )
@@ -69,3 +72,13 @@ def test_steps_by_stage():
     assert run.steps(Stage.RETRIEVER) == run.retrievers
     assert run.steps(Stage.REWRITER) == ()
     assert all(isinstance(run.steps(stage), tuple) for stage in Stage)
+
+
+def test_the_size_of_a_span_includes_its_envelopes():
+    """A span alone keeps its request's resource and scope alive, so they are charged to it."""
+    span = WireSpan(
+        b"t", b"s", b"", False, True, False, False, Origin(b"resource", b"scope"), b"raw"
+    )
+    assert span.size_bytes >= len(b"raw") + len(b"resource") + len(b"scope")
+    trace = HeldTrace(b"t", (span, span), Completion.ROOT_QUIET, 1.0)
+    assert trace.size_bytes == 2 * span.size_bytes

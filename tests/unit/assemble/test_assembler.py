@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from otel_raglog.assemble.assembler import Actions, Assembler
-from otel_raglog.assemble.policy import CompletionPolicy, held_size
+from otel_raglog.assemble.policy import CompletionPolicy
 from otel_raglog.model import Completion, Origin, WireSpan
 
 NOTHING = Actions()
@@ -215,7 +215,7 @@ def test_the_least_recently_touched_trace_makes_room(span):
 
 def test_held_bytes_are_bounded_by_eviction(span):
     """Traces go until the rest fits, the least recently touched first."""
-    size = held_size(span("a"))
+    size = span("a").size_bytes
     assembler = Assembler(CompletionPolicy(max_held_bytes=3 * size))
     assembler.add([span("a"), span("b"), span("c")], 0.0)
     trace = only_release(assembler.add([span("c")], 1.0))

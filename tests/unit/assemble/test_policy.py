@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from otel_raglog.assemble.policy import CompletionPolicy, held_size, is_root
+from otel_raglog.assemble.policy import CompletionPolicy, is_root
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Completion, Origin, WireSpan
 
@@ -63,9 +63,3 @@ def test_a_root_has_no_parent_or_a_remote_one():
     assert is_root(wire())
     assert is_root(wire(parent=b"p" * 8, remote=True))
     assert not is_root(wire(parent=b"p" * 8))
-
-
-def test_the_size_of_a_span_includes_its_envelopes():
-    """A span alone keeps its request's resource and scope alive, so they are charged to it."""
-    span = wire()
-    assert held_size(span) >= len(span.raw) + len(b"resource") + len(b"scope")

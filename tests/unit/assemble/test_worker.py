@@ -10,7 +10,6 @@ import pytest
 from otel_raglog.assemble.assembler import Assembler
 from otel_raglog.assemble.worker import Worker
 from otel_raglog.clock import ManualClock, SystemClock
-from otel_raglog.errors import Unavailable
 from otel_raglog.model import Completion, Origin, WireSpan
 
 ORIGIN = Origin(b"", b"")
@@ -142,21 +141,6 @@ def test_a_sink_that_is_always_busy_does_not_stop_time(house):
     assert [trace.completion for trace in house.sink.traces] == [Completion.ROOT_QUIET]
 
 
-def test_a_full_sink_pushes_back_and_loses_nothing(house):
-    """The worker waits for room as told, and gives each span once."""
-    answers = iter([Unavailable("full", 0.001), Unavailable("full", 0.001), None])
-
-    def before(_method):
-        if answer := next(answers):
-            raise answer
-
-    house.sink.before = before
-    house.inbox.put(span(1, held=False))
-    house.worker.step(0.0)
-    assert [s.span_id for s in house.sink.forwarded] == [span(1).span_id]
-    assert house.counts.failures == []
-
-
 @pytest.mark.parametrize("method", ["release", "late"])
 def test_spans_that_cannot_be_judged_are_forwarded(house, method):
     """An exception in the analysis costs the verdict, never the spans."""
@@ -239,20 +223,17 @@ def test_stop_empties_the_inbox_and_releases_everything():
     assert [s.span_id[-1] for s in sink.forwarded] == [2]
 
 
-def test_stop_gives_up_on_a_sink_that_stays_full():
-    """After the grace it ends; what it held is journalled, and decided after the next start."""
-
-    def before(_method):
-        raise Unavailable("full", 0.01)
-
-    inbox, sink = WaitingInbox(), RecordingSink()
-    sink.before = before
+def test_stop_does_not_wait_for_ever_for_a_sink_that_does():
+    """After the grace it says so; the sink is told to give up, and stop is called again."""
+    inbox, sink, go_on = WaitingInbox(), RecordingSink(), threading.Event()
+    sink.before = lambda _method: go_on.wait(10)
     worker = Worker(inbox, Assembler(), sink, SystemClock(), Counts())
     inbox.batches.append((span(1), span(2, held=False)))
     worker.start()
-    assert worker.stop(0.05)
-    assert sink.forwarded == []
-    assert sink.traces == []
+    assert not worker.stop(0.05)
+    go_on.set()
+    assert worker.stop(5.0)
+    assert [s.span_id[-1] for s in sink.forwarded] == [2]
 
 
 def test_the_thread_outlives_a_defective_inbox():

@@ -6,7 +6,7 @@ import pytest
 from memory_source import make_payload
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from otel_raglog_exporters.batches import CONTENT_REASONS, apart, halve, join
+from otel_raglog_exporters.batches import CONTENT_REASONS, apart, by_headers, halve, join
 from otel_raglog_exporters.grouping import encode_payload
 
 
@@ -17,6 +17,14 @@ def test_joined_bodies_are_one_request(span):
     assert (joined.items, joined.headers) == (2, headers)
     blocks = ExportTraceServiceRequest.FromString(joined.body).resource_spans
     assert [block.scope_spans[0].spans[0].name for block in blocks] == ["span 1", "span 2"]
+
+
+def test_headers_are_kept_apart():
+    """Sets of headers come as they first appear, and payloads of a set in their order."""
+    a, b = (("tenant", "a"),), (("tenant", "b"),)
+    one, two, three = (make_payload(at, headers=own) for at, own in enumerate((b, a, b)))
+    assert by_headers((one, two, three)) == [(one, three), (two,)]
+    assert by_headers((one, three)) == [(one, three)]
 
 
 def test_one_payload_is_not_copied():

@@ -43,6 +43,8 @@ def test_grpc_endpoints(endpoint, tls, target):
         ("http://tempo:4317", TlsConfig()),
         ("", None),
         ("tempo:port", None),
+        ("http://[::1", None),
+        ("[::1:4317", None),
     ],
 )
 def test_bad_grpc_endpoints(endpoint, tls):
@@ -75,7 +77,9 @@ def test_the_signals_have_addresses_side_by_side(given):
     }
 
 
-@pytest.mark.parametrize("endpoint", ["tempo:4318", "http://", "grpc://tempo", "http://a:99999"])
+@pytest.mark.parametrize(
+    "endpoint", ["tempo:4318", "http://", "grpc://tempo", "http://a:99999", "http://[::1"]
+)
 def test_bad_http_endpoints(endpoint):
     """An endpoint over HTTP needs scheme, host and a possible port."""
     with pytest.raises(ConfigError, match="endpoint"):

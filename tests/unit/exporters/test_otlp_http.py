@@ -106,6 +106,8 @@ def test_retryable_statuses(httpserver, connect, span, status):
         ("Thu, 01 Jan 1970 00:00:10 GMT", 0.0),
         ("soon", None),
         ("-5", None),
+        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2055 07:28:00 +99999999999999999999", None),
     ],
 )
 def test_retry_after_may_be_a_date(httpserver, connect, span, header, seconds):

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_source import Books, MemorySource, make_payload
+from structlog.testing import capture_logs
 
 from otel_raglog.clock import ManualClock
-from otel_raglog.errors import ConfigError, Rejected, Unavailable
+from otel_raglog.errors import Rejected, Unavailable
 from otel_raglog.model import Payload, Signal
 from otel_raglog_exporters.grouping import encode_payload
 from otel_raglog_exporters.sending import ExportOutcome, Sender, SendingConfig, close_in_time
@@ -344,14 +345,74 @@ def test_closing_an_exporter_that_hangs_is_not_waited_for():
     released.set()
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("batch_items", 0), ("backoff_multiplier", 0.5), ("jitter", 1.5), ("batch_seconds", -1)],
-)
-def test_options_out_of_range_are_refused_by_name(option, value):
-    """A wrong option is an error that names it."""
-    with pytest.raises(ConfigError, match=option):
-        SendingConfig(**{option: value})
+def test_headers_that_alternate_do_not_break_batches_up(observer):
+    """One request for each set of headers in a batch; within a set the order is kept."""
+    rig = Rig(observer, config=QUICK)
+    tenants = [(("tenant", name),) for name in "abc"]
+    rig.send(*[make_payload(number, headers=tenants[number % 3]) for number in range(9)])
+    assert [(p.headers, p.body) for p in rig.exporter.got] == [
+        (tenants[0], b"0;3;6;"),
+        (tenants[1], b"1;4;7;"),
+        (tenants[2], b"2;5;8;"),
+    ]
+
+
+def test_a_tenant_that_is_refused_costs_no_other_of_its_batch(observer):
+    """Also where the refusal has nothing to do with the content."""
+    rig = Rig(observer, config=QUICK)
+    bad = (("tenant", "a"),)
+    rig.exporter.judge = lambda payload: (
+        Rejected("no", "http_403") if payload.headers == bad else ExportOutcome(payload.items)
+    )
+    rig.send(*[make_payload(at, headers=bad if at % 2 else ()) for at in range(6)])
+    assert (observer.drops, observer.forwards) == ({"http_403": 3}, 3)
+
+
+def test_a_source_that_fails_does_not_end_the_sender(observer):
+    """Whatever it is: the failure is logged once, and what is there is sent after the back-off."""
+
+    class Failing(MemorySource):
+        failures = 4
+
+        def take(self, pull):
+            self.fail(2)
+            return super().take(pull)
+
+        def settle(self, taken):
+            self.fail(0)
+            super().settle(taken)
+
+        def fail(self, left):
+            if self.failures > left:
+                self.failures -= 1
+                raise ZeroDivisionError
+
+    waits = []
+    exporter, source = Scripted(), Failing(make_payload(1))
+    sender = make_sender(
+        exporter, source, observer, config=FIXED, wait=lambda _, seconds: waits.append(seconds)
+    )
+    with capture_logs() as lines:
+        source.close()
+        sender.start()
+        sender._thread.join(5)
+    assert sender.stop() == 0
+    assert [line["event"] for line in lines] == ["sending failed"]
+    assert waits == [1.0, 1.5, 2.25, 3.375]
+    assert (observer.forwards, len(exporter.got)) == (1, 3)
+
+
+def test_a_source_that_goes_on_failing_does_not_hold_up_the_shutdown(observer):
+    """Its items stay where they are."""
+
+    class Broken(MemorySource):
+        def take(self, pull):
+            raise OSError
+
+    sender = make_sender(Scripted(), Broken(make_payload(1)), observer)
+    sender.start()
+    assert sender.stop(0.02) == 1
+    assert not sender._thread.is_alive()
 
 
 ANSWERS = st.sampled_from(

@@ -31,7 +31,7 @@ def test_decisions_take_from_what_is_undecided() -> None:
         books.finish(books.begin(number), number, items)
     assert books.undecided_items == 8
     books.decide(1, decision(Piece(1, (0, 2)), Piece(2)))
-    assert (books.undecided(1), books.undecided(2), books.undecided_items) == (1, 0, 1)
+    assert books.undecided_items == 1
     assert books.has_undecided(1, 2)
     assert not books.has_undecided(2, 3)
 
@@ -42,7 +42,7 @@ def test_a_request_that_is_being_written_holds_its_place() -> None:
     ticket = books.begin(5)
     assert not books.has_undecided(1, 5)
     assert books.has_undecided(1, 6)
-    books.finish(ticket)
+    books.finish(ticket, 0, 0)
     assert not books.has_undecided(1, 6)
 
 

@@ -23,7 +23,7 @@ def test_the_last_mark_is_read_back(cursors: Cursors) -> None:
     """Also by another who opens it."""
     cursor = cursors.open("one.traces")
     assert cursor.read() is None
-    cursor.write(Mark(5))
+    cursor.write(Mark(5, 0))
     cursor.write(Mark(1 << 60, 7))
     cursor.sync()
     assert cursor.read() == cursors.open("one.traces").read() == Mark(1 << 60, 7)
@@ -34,20 +34,21 @@ def test_the_last_mark_is_read_back(cursors: Cursors) -> None:
 def test_forgotten_cursors_are_gone(cursors: Cursors) -> None:
     """The others stay."""
     for name in ("one.traces", "two.traces"):
-        cursors.open(name).write(Mark(3))
-    cursors.keep_only({"one.traces"})
-    assert cursors.open("one.traces").read() == Mark(3)
+        cursors.open(name).write(Mark(3, 0))
+    cursors.open("three.logs")
+    assert cursors.keep_only({"one.traces"}) == {"two.traces": Mark(3, 0), "three.logs": None}
+    assert cursors.open("one.traces").read() == Mark(3, 0)
     assert cursors.open("two.traces").read() is None
 
 
 def test_any_name_of_a_destination_is_a_file_in_the_private_folder(tmp_path: Path) -> None:
     """Names are the user's; nobody else may read the files."""
     folder = CursorFolder(tmp_path / "cursors")
-    folder.open("../a b/c").write(Mark(1))
+    folder.open("../a b/c").write(Mark(1, 0))
     [file] = (tmp_path / "cursors").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    assert folder.open("../a b/c").read() == Mark(1)
+    assert folder.open("../a b/c").read() == Mark(1, 0)
 
 
 @pytest.mark.parametrize("place", range(24))
@@ -77,7 +78,7 @@ def test_a_closed_cursor_takes_nothing(tmp_path: Path) -> None:
     cursor.close()
     cursor.close()
     with pytest.raises(Unavailable):
-        cursor.write(Mark(1))
+        cursor.write(Mark(1, 0))
 
 
 def test_a_folder_that_cannot_be_used_is_an_error_of_the_configuration(tmp_path: Path) -> None:

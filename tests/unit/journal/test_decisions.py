@@ -19,7 +19,7 @@ DECISION = Decision(Signal.TRACES, 3, (Piece(7, (2, 0), (b"a", b"")), Piece(9)),
 
 def test_a_decision_is_read_as_it_was_written() -> None:
     """Order of spans, empty additions and whole requests included."""
-    assert decode_decision(encode_decision(DECISION)) == DECISION
+    assert decode_decision(encode_decision(DECISION, 0, 0)) == DECISION
 
 
 def test_a_record_tells_the_size_of_the_payload_and_the_time() -> None:

@@ -11,14 +11,13 @@ from otel_raglog.journal.journal import JournalLimits
 from otel_raglog.model import Signal
 from otel_raglog_exporters.sending import Pull
 
-NO_RING = JournalLimits(100_000_000, 3600.0, 0, 0)
+NO_RING = JournalLimits(100_000_000, 3600.0, 0, 0, 0)
 
 
 def fill(desk: Desk, *orgs: str) -> None:
     """Accept a request of one span for each organisation."""
     for org in orgs:
-        body = trace_request([org])
-        desk.journal.accept(Signal.TRACES, body, (("org", org),), None, 1, 0)
+        desk.pass_whole(trace_request([org]), 1, headers=(("org", org),))
 
 
 def taken_names(desk: Desk, pull: Pull = NOW) -> list[str]:
@@ -28,12 +27,16 @@ def taken_names(desk: Desk, pull: Pull = NOW) -> list[str]:
     return [name for payload in taken.payloads for name in span_names(payload.body)]
 
 
-def test_payloads_of_one_batch_have_equal_headers() -> None:
-    """From memory, and made again."""
+def test_payloads_of_one_batch_keep_their_headers() -> None:
+    """Of several tenants at once, from memory and made again: none of them waits for another."""
     for limits in (None, NO_RING):
         desk = Desk(limits=limits)
         fill(desk, "a", "a", "b", "a")
-        assert [taken_names(desk) for _ in range(3)] == [["a", "a"], ["b"], ["a"]]
+        taken = desk.feed().take(NOW)
+        assert taken is not None
+        tenants = [payload.headers for payload in taken.payloads]
+        assert tenants == [(("org", org),) for org in "aaba"]
+        assert taken_names(desk) == ["a", "a", "b", "a"]
 
 
 def test_a_feed_that_keeps_up_never_reads_the_log() -> None:
@@ -91,10 +94,9 @@ def test_a_log_that_cannot_be_read_now_loses_nothing() -> None:
     assert not desk.tally.dropped_items
 
 
-def test_waking_and_closing_a_feed() -> None:
-    """Waking changes nothing for one that has nothing; closing ends it when it is empty."""
+def test_closing_a_feed() -> None:
+    """It ends when it is empty."""
     desk = Desk()
-    desk.feed().wake()
     fill(desk, "a")
     desk.feed().close()
     assert taken_names(desk, Pull(10, 1_000, 60.0)) == ["a"]
@@ -127,7 +129,7 @@ def test_a_cursor_that_cannot_be_written_is_written_later() -> None:
     fill(desk, "a")
     taken_names(desk)
     cursor = cursors._cursors[cursor_name("one", Signal.TRACES)]
-    assert cursor.read() == Mark(0)
+    assert cursor.read() == Mark(0, 0)
     cursors.refusing = False
     desk.journal.tick()
-    assert cursor.read() == Mark(1)
+    assert cursor.read() == Mark(1, 0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 import pytest
 from journalled import MEGABYTE, NOW, Desk, log_request, span_names, trace_request
 
-from otel_raglog.errors import BadInput, TooLarge, Unavailable
+from otel_raglog.errors import TooLarge, Unavailable
 from otel_raglog.journal.journal import JournalLimits
 from otel_raglog.model import Decision, Payload, Piece, Signal
 from otel_raglog_exporters.sending import Pull
@@ -19,7 +20,7 @@ def test_a_whole_request_reaches_every_feed_of_its_signal_as_the_same_object() -
     """What passes is not copied, and other signals do not see it."""
     desk = Desk(["one", "two"])
     body = trace_request(["a", "b"])
-    number = desk.journal.accept(Signal.TRACES, body, HEADERS, None, 2, 0)
+    number = desk.pass_whole(body, 2, headers=HEADERS)
     assert number == 1
     for destination in ("one", "two"):
         taken = desk.feed(destination).take(NOW)
@@ -33,20 +34,12 @@ def test_a_whole_request_reaches_every_feed_of_its_signal_as_the_same_object() -
 def test_of_a_mixed_request_the_passing_spans_leave_and_the_others_wait() -> None:
     """The rest leaves with the decisions about it, additions and all."""
     desk = Desk()
-    number = desk.journal.accept(Signal.TRACES, trace_request(["a", "b", "c"]), (), (1,), 1, 2)
+    number = desk.pass_some(trace_request(["a", "b", "c"]), 3, 1)
     assert [span_names(payload.body) for payload in desk.deliver()] == [["b"]]
     assert desk.journal.undecided_items == 2
     desk.release(Piece(number, (2, 0)))
     assert [span_names(payload.body) for payload in desk.deliver()] == [["c", "a"]]
     assert desk.journal.undecided_items == 0
-
-
-def test_passing_spans_that_a_request_does_not_hold_refuse_it() -> None:
-    """Nothing of it is kept."""
-    desk = Desk()
-    with pytest.raises(BadInput):
-        desk.journal.accept(Signal.TRACES, trace_request(["a"]), (), (5,), 1, 0)
-    assert desk.requests.next == 1
 
 
 def test_a_request_that_cannot_be_written_is_refused() -> None:
@@ -61,6 +54,63 @@ def test_a_request_that_cannot_be_written_is_refused() -> None:
     assert desk.journal.why_refusing() is None
 
 
+class CountedReserve:
+    """A reserve that is asked for often."""
+
+    def __init__(self) -> None:
+        self.holds = 0
+
+    def hold(self) -> None:
+        self.holds += 1
+
+    def release(self) -> bool:
+        return False
+
+
+def test_a_disk_that_refuses_is_refusing_until_it_takes_something() -> None:
+    """Whoever asks is not told at the next tick that all is well; nor need a request try it."""
+    desk = Desk()
+    desk.requests.refusing = True
+    with pytest.raises(Unavailable):
+        desk.pass_whole(trace_request(["a"]), 1)
+    desk.journal.tick()
+    assert desk.journal.why_refusing() == "no space left on device"
+    desk.requests.refusing = False
+    desk.journal.tick()
+    assert desk.journal.why_refusing() is None
+
+
+def test_decisions_are_tried_again_although_nothing_is_owed() -> None:
+    """Requests are refused meanwhile, so that nobody else might try."""
+    desk = Desk()
+    number = desk.hold(trace_request(["a"]), 1)
+    desk.decisions.refusing = True
+    with pytest.raises(Unavailable):
+        desk.release(Piece(number, (0,)))
+    desk.journal.tick()
+    assert desk.journal.why_refusing() is not None
+    desk.decisions.refusing = False
+    desk.journal.tick()
+    assert desk.journal.why_refusing() is None
+
+
+@pytest.mark.parametrize("log", ["requests", "decisions"])
+def test_the_reserve_is_not_taken_back_from_a_disk_that_refuses(log: str) -> None:
+    """It was given up so that decisions find room."""
+    desk = Desk()
+    desk.journal._reserve = reserve = CountedReserve()
+    desk.journal.tick()
+    assert reserve.holds == 1
+    getattr(desk, log).refusing = True
+    with contextlib.suppress(Unavailable):
+        desk.pass_whole(trace_request(["a"]), 1)
+    desk.journal.tick()
+    assert reserve.holds == 1
+    getattr(desk, log).refusing = False
+    desk.journal.tick()
+    assert reserve.holds == 2
+
+
 def test_a_passing_decision_that_cannot_be_written_is_owed() -> None:
     """The request is accepted all the same, and leaves after a tick when the disk is well again."""
     desk = Desk()
@@ -73,6 +123,23 @@ def test_a_passing_decision_that_cannot_be_written_is_owed() -> None:
     desk.journal.tick()
     assert len(desk.deliver()) == 1
     assert desk.journal.undecided_items == 0
+
+
+def test_while_decisions_cannot_be_written_requests_are_refused() -> None:
+    """Nothing of them could leave, and what is owed is in memory."""
+    desk = Desk()
+    desk.decisions.refusing = True
+    desk.pass_whole(trace_request(["a"]), 1)
+    assert desk.journal.why_refusing() == "no space left on device"
+    with pytest.raises(Unavailable):
+        desk.pass_whole(trace_request(["b"]), 1)
+    desk.journal.tick()
+    assert desk.journal.why_refusing() is not None
+    desk.decisions.refusing = False
+    desk.journal.tick()
+    assert desk.journal.why_refusing() is None
+    desk.pass_whole(trace_request(["c"]), 1)
+    assert [span_names(payload.body) for payload in desk.deliver()] == [["a"], ["c"]]
 
 
 def test_an_owed_decision_is_undecided_after_a_kill() -> None:
@@ -124,7 +191,7 @@ def test_payloads_after_a_kill_are_byte_for_byte_those_before_it() -> None:
     """In the same order, with the same headers."""
     desk = Desk()
     held = desk.hold(trace_request(["a", "b", "c"], ["x", "y"]), 3)
-    desk.journal.accept(Signal.TRACES, trace_request(["d"]), HEADERS, None, 1, 0)
+    desk.pass_whole(trace_request(["d"]), 1, headers=HEADERS)
     payload = desk.release(Piece(held, (2, 0), (b"\x12\x01z", b"")))
     desk.start()
     before = [Payload(Signal.TRACES, trace_request(["d"]), 1, HEADERS), payload]
@@ -156,7 +223,7 @@ def test_correcting_a_recovered_request() -> None:
     desk = Desk()
     number = desk.hold(trace_request(["a", "b"]), 2)
     desk.start()
-    desk.journal.recovered(number, 1)
+    desk.journal.correct_undecided(number, 1)
     assert desk.journal.undecided_items == 1
 
 
@@ -213,7 +280,7 @@ def test_numbers_are_never_given_twice_after_the_tail_of_a_log_was_lost() -> Non
 
 
 def test_a_new_destination_gets_what_is_still_there() -> None:
-    """It begins with the oldest decision whose requests all exist."""
+    """It begins behind the last decision about a request that is gone."""
     desk = Desk()
     desk.pass_whole(trace_request(["a"]), 1)
     desk.deliver()
@@ -222,6 +289,22 @@ def test_a_new_destination_gets_what_is_still_there() -> None:
     assert [span_names(payload.body) for payload in desk.deliver("two")] == [["a"]]
     with pytest.raises(KeyError):
         desk.feed("two", Signal.LOGS)
+
+
+def test_a_new_destination_misses_what_is_there_in_part_without_an_alarm() -> None:
+    """Spans wait: what was decided later may be of requests that went earlier."""
+    desk = Desk(segment_bytes=1)
+    first = desk.hold(trace_request(["held"]), 1)
+    second = desk.pass_some(trace_request(["a", "b"]), 2, 0)
+    desk.release(Piece(first, (0,)))
+    desk.deliver()
+    desk.journal.tick()
+    desk.release(Piece(second, (1,)))
+    desk.destinations["two"] = frozenset({Signal.TRACES})
+    desk.start()
+    assert [span_names(payload.body) for payload in desk.deliver("two")] == [["b"]]
+    assert not desk.tally.dropped_items
+    assert not desk.tally.damaged_records
 
 
 def test_a_destination_that_comes_back_does_not_begin_where_it_once_was() -> None:
@@ -241,7 +324,7 @@ def test_a_destination_that_comes_back_does_not_begin_where_it_once_was() -> Non
 
 def test_a_request_bigger_than_the_journal_is_too_large() -> None:
     """Trying again would never help."""
-    desk = Desk(limits=JournalLimits(1000, 3600.0, 0, 0))
+    desk = Desk(limits=JournalLimits(1000, 3600.0, 0, 0, 0))
     with pytest.raises(TooLarge, match=r"journal\.max_mib"):
         desk.pass_whole(trace_request(["a" * 2000]), 1)
 
@@ -262,7 +345,7 @@ def test_a_sender_that_waits_is_woken_by_a_decision() -> None:
     taken = []
     thread = threading.Thread(target=lambda: taken.append(desk.feed().take(NOW)))
     thread.start()
-    desk.journal.accept(Signal.LOGS, log_request(["x"]), (), None, 1, 0)
+    desk.pass_whole(log_request(["x"]), 1, Signal.LOGS)
     desk.pass_whole(trace_request(["a"]), 1)
     thread.join(10)
     assert not thread.is_alive()
@@ -271,7 +354,7 @@ def test_a_sender_that_waits_is_woken_by_a_decision() -> None:
 
 def test_many_doors_and_senders_at_once_lose_nothing() -> None:
     """Every feed gets every span once, in the order of the decisions."""
-    desk = Desk(["one", "two"], limits=JournalLimits(100 * MEGABYTE, 3600.0, 0, 20_000))
+    desk = Desk(["one", "two"], limits=JournalLimits(100 * MEGABYTE, 3600.0, 0, 20_000, 0))
     doors, requests = 4, 100
     total = doors * requests
     received: dict[str, list[str]] = {"one": [], "two": []}
@@ -279,7 +362,7 @@ def test_many_doors_and_senders_at_once_lose_nothing() -> None:
     def accept(door: int) -> None:
         for at in range(requests):
             body = trace_request([f"{door}-{at}", f"held-{door}-{at}"])
-            number = desk.journal.accept(Signal.TRACES, body, (), (0,), 1, 1)
+            number = desk.pass_some(body, 2, 0)
             desk.release(Piece(number, (1,)))
 
     def send(destination: str) -> None:
@@ -308,9 +391,9 @@ def test_a_decision_of_a_signal_that_nobody_wants_is_written_all_the_same() -> N
     """It is decided, and costs no memory."""
     desk = Desk(signals=frozenset({Signal.TRACES}))
     payload = Payload(Signal.LOGS, log_request(["x"]), 1)
-    number = desk.journal.accept(Signal.LOGS, payload.body, (), (), 0, 1)
+    number = desk.journal.accept(payload, None)
     desk.journal.decide([Decision(Signal.LOGS, 1, (Piece(number),))], [payload])
-    assert desk.journal.ring_bytes == 0
+    assert desk.journal._backlog.ring_bytes == 0
     assert desk.journal.undecided_items == 0
     assert desk.journal.size_bytes > 0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from journalled import Desk, log_request, trace_request
+from journalled import NOW, Desk, log_request, trace_request
+from structlog.testing import capture_logs
 
 from otel_raglog.journal.cursors import MemoryCursors
 from otel_raglog.journal.journal import JournalLimits
@@ -87,14 +88,45 @@ def test_a_cursor_that_is_lost_begins_with_what_is_still_there() -> None:
     assert not desk.tally.dropped_items
 
 
+def test_what_is_owed_to_a_destination_that_is_configured_no_more_is_told() -> None:
+    """By name, when its cursor is forgotten: nobody will get it."""
+    desk = Desk(["one", "two"], signals=frozenset({Signal.TRACES}))
+    desk.pass_whole(trace_request(["a"]), 1)
+    desk.deliver("two")
+    desk.pass_whole(trace_request(["b", "c"]), 2)
+    desk.pass_whole(trace_request(["d"]), 1)
+    desk.pass_whole(log_request(["x"]), 1, Signal.LOGS)
+    del desk.destinations["two"]
+    with capture_logs() as lines:
+        desk.start()
+        desk.start()
+    [line] = [line for line in lines if line["log_level"] == "warning"]
+    assert (line["destination"], line["items"]) == ("two.traces", 3)
+
+
+def test_a_damaged_record_is_counted_once_whoever_meets_it() -> None:
+    """At the start, or a feed of some destination; also by another name of the same record."""
+    desk = Desk(["one", "two"], limits=JournalLimits(10**6, 3600.0, 0, 0, 0))
+    number = desk.hold(trace_request(["a", "b", "c"]), 3)
+    desk.release(Piece(number, (0,)), Piece(number, (1,)))
+    desk.requests.damaged.add(number)
+    desk.start()
+    assert desk.tally.damaged_records == 1
+    for destination in ("one", "two"):
+        desk.feed(destination).close()
+        assert desk.feed(destination).take(NOW) is None
+    assert desk.tally.damaged_records == 1
+    assert sum(desk.tally.dropped_items.values()) == 4
+
+
 def test_what_a_sender_had_when_it_was_given_up_is_lost_with_the_process() -> None:
     """It is owed, and dropped, by the next one."""
-    limits = JournalLimits(1_500, 3600.0, 0, 1_000)
+    limits = JournalLimits(1_500, 3600.0, 0, 1_000, 0)
     desk = Desk(["one", "two"], limits=limits, segment_bytes=1)
     body = trace_request(["a" * 100])
     desk.pass_whole(body, 1)
     assert desk.take("two") is not None
-    while not desk.feed("two")._backlog.passed(desk.feed("two")._place).adrift:
+    while not desk.feed("two")._backlog.passed(desk.feed("two")._place).lent:
         desk.deliver("one")
         desk.pass_whole(body, 1)
     lost = desk.tally.lost("two", Signal.TRACES)

@@ -8,6 +8,7 @@ import pytest
 from journalled import Desk, log_request, span_names, trace_request
 
 from otel_raglog.errors import Unavailable
+from otel_raglog.journal.cursors import Mark
 from otel_raglog.journal.journal import JournalLimits
 from otel_raglog.model import Piece, Signal
 
@@ -15,14 +16,26 @@ LIMITS = JournalLimits(4_000, 100.0, 0, 1_000, 1_000)
 BODY = trace_request(["a" * 200])
 
 
-def full(desk: Desk) -> int:
+def full(desk: Desk, body: bytes = BODY) -> int:
     """Accept requests until one is refused; return how many were accepted."""
     for accepted in range(1_000):
         try:
-            desk.pass_whole(BODY, 1)
+            desk.pass_whole(body, 1)
         except Unavailable:
             return accepted
     raise AssertionError
+
+
+def test_requests_that_are_refused_again_and_again_cost_little() -> None:
+    """Where nothing changed since room was last sought in vain, it is not sought again."""
+    desk = Desk(limits=LIMITS, segment_bytes=1_000)
+    full(desk)
+    sought = desk.requests.segments_asked
+    full(desk)
+    full(desk)
+    assert desk.requests.segments_asked == sought
+    desk.deliver()
+    assert full(desk)
 
 
 def test_what_everybody_has_makes_room() -> None:
@@ -91,6 +104,40 @@ def test_a_dead_destination_loses_its_oldest_so_that_another_can_go_on() -> None
     assert desk.tally.lost("live", Signal.TRACES) == 0
 
 
+def test_a_destination_that_catches_up_is_not_caught_up() -> None:
+    """Whoever still owes much would be full again at once: the newest are refused, none is lost."""
+    limits = JournalLimits(100_000, 3600.0, 0, 1_000, 1_000)
+    desk = Desk(["slow", "dead"], limits=limits, segment_bytes=10_000)
+    body = trace_request(["a" * 2_000])
+    for _ in range(26):
+        desk.pass_whole(body, 1)
+    desk.deliver("slow")
+    assert full(desk, body) > 10
+    assert not desk.tally.dropped_items
+    desk.deliver("slow")
+    desk.pass_whole(body, 1)
+    assert desk.tally.lost("dead", Signal.TRACES) > 0
+
+
+def test_nothing_is_freed_that_a_cursor_still_points_at() -> None:
+    """Where the disk refuses a cursor, a kill would begin with requests that are gone."""
+    desk = Desk(segment_bytes=1)
+    cursor = desk.feed()._cursor
+
+    def refuse(mark: Mark) -> None:
+        raise Unavailable("input/output error")
+
+    write, cursor.write = cursor.write, refuse  # type: ignore[method-assign]
+    desk.pass_whole(BODY, 1)
+    desk.deliver()
+    desk.pass_whole(BODY, 1)
+    desk.journal.tick()
+    assert desk.requests.first == 1
+    cursor.write = write  # type: ignore[method-assign]
+    desk.journal.tick()
+    assert desk.requests.first == 2
+
+
 def test_two_dead_destinations_lose_nothing() -> None:
     """Where nobody keeps up, the newest are refused."""
     desk = Desk(["one", "two"], limits=LIMITS, segment_bytes=1_000)
@@ -104,7 +151,7 @@ def test_a_feed_of_a_signal_that_does_not_come_is_no_reason_to_drop() -> None:
     desk = Desk(["one", "idle"], limits=LIMITS, segment_bytes=1_000)
     desk.destinations["idle"] = frozenset({Signal.METRICS})
     desk.start()
-    desk.journal.accept(Signal.LOGS, log_request(["x"]), (), None, 1, 0)
+    desk.pass_whole(log_request(["x"]), 1, Signal.LOGS)
     desk.deliver("one", Signal.LOGS)
     full(desk)
     assert not desk.tally.dropped_items

@@ -193,6 +193,17 @@ def test_files_of_others_are_left_alone(open_store, tmp_path):
     assert foreign.read_bytes() == b"somebody else's" * 20
 
 
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1, 2**64, 10**20 - 1])
+def test_a_number_that_leaves_no_room_in_64_bits_is_not_ours(open_store, tmp_path, number):
+    """Such a file is left alone, and does not keep the service from starting."""
+    folder = tmp_path / "log"
+    folder.mkdir()
+    (folder / f"{number:020d}.segment").touch()
+    store = open_store()
+    assert [path.name for path in store.left_alone] == [f"{number:020d}.segment"]
+    assert store.append([[b"a"]]) == 1
+
+
 def test_a_newer_version_is_left_alone(open_store, tmp_path):
     """A file of a version from the future is neither read nor removed."""
     folder = tmp_path / "log"
@@ -263,7 +274,130 @@ def test_running_out_of_descriptors_is_no_damage(store):
     assert store.read(1) == b"a"
 
 
+def refuse_reading(monkeypatch, error):
+    def refuse(*_):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr("otel_raglog.journal.segments._read_at", refuse)
+
+
+@pytest.mark.parametrize("error", [errno.EACCES, errno.ESTALE, errno.EIO, errno.ENOMEM])
+def test_a_record_that_was_not_read_is_not_damaged(store, error):
+    """A passing error is Unavailable, also one of the disk; the record is read when it is over."""
+    store.append([[b"a"]])
+    with pytest.MonkeyPatch.context() as patched:
+        refuse_reading(patched, error)
+        for _ in range(5):
+            with pytest.raises(Unavailable):
+                store.read(1)
+    assert store.read(1) == b"a"
+    assert store.damaged_records == 0
+
+
+def test_a_bad_sector_costs_its_record(tmp_path, monkeypatch):
+    """What the disk says for a minute is believed: else its feed would wait for good."""
+    clock = ManualClock(1e9)
+    store = SegmentStore(tmp_path / "log", SEGMENT_BYTES, "none", clock)
+    store.append([[b"a"], [b"b"]])
+    with monkeypatch.context() as patched:
+        refuse_reading(patched, errno.EIO)
+        with pytest.raises(Unavailable):
+            store.read(1)
+        clock.advance(59.0)
+        with pytest.raises(Unavailable):
+            store.read(1)
+    assert store.read(1) == b"a"
+    clock.advance(1_000.0)
+    refuse_reading(monkeypatch, errno.EIO)
+    for seconds in (0.0, 60.0):
+        clock.advance(seconds)
+        with pytest.raises(Unavailable):
+            store.read(1)
+    clock.advance(1.0)
+    with pytest.raises(Damaged, match="record 1"):
+        store.read(1)
+    assert store.damaged_records == 1
+    store.close()
+
+
+def test_a_folder_without_permission_stays_undamaged(tmp_path, monkeypatch):
+    """An operator can mend it."""
+    clock = ManualClock(1e9)
+    store = SegmentStore(tmp_path / "log", SEGMENT_BYTES, "none", clock)
+    store.append([[b"a"]])
+    refuse_reading(monkeypatch, errno.EACCES)
+    for _ in range(3):
+        clock.advance(1e6)
+        with pytest.raises(Unavailable):
+            store.read(1)
+    store.close()
+
+
 # --- disks that refuse ---
+
+
+@pytest.mark.parametrize("fsync", ["none", "group"])
+def test_a_probe_tells_whether_the_disk_takes_something(open_store, files, tmp_path, fsync):
+    """It leaves nothing behind, also when it is repeated."""
+    store = open_store(fsync)
+    store.append([[b"a"]])
+    files.write_error = errno.ENOSPC
+    for files.room in (0, 150):
+        with pytest.raises(Unavailable, match="No space left"):
+            store.probe(1_000)
+    files.write_error = None
+    for _ in range(3):
+        store.probe(1_000)
+    assert len(segment_files(tmp_path / "log")) == 2
+    assert store.append([[b"b"]]) == 2
+    assert [store.read(number) for number in (1, 2)] == [b"a", b"b"]
+    store = open_store(fsync)
+    assert [store.read(number) for number in (1, 2)] == [b"a", b"b"]
+    assert (store.damaged_records, store.next) == (0, 3)
+
+
+def test_a_probe_fails_with_the_sync(open_store, files):
+    """The next record goes to another file: a failed write-back is reported once."""
+    store = open_store("group")
+    files.sync_error = errno.EIO
+    with pytest.raises(Unavailable):
+        store.probe(100)
+    files.sync_error = None
+    assert store.append([[b"a"]]) == 1
+    assert store.read(1) == b"a"
+
+
+def test_after_a_failed_probe_the_file_is_begun_anew(tmp_path):
+    """Also when its header was on the disk already."""
+
+    class Failing(SystemFiles):
+        syncs = 0
+
+        def sync(self, descriptor: int) -> None:
+            self.syncs += 1
+            if self.syncs == 3:  # of the opening, of the probe's header, and of its zeros
+                raise OSError(errno.EIO, "input/output error")
+
+    files = Failing()
+    store = SegmentStore(tmp_path / "log", SEGMENT_BYTES, "group", ManualClock(1e9), files=files)
+    with pytest.raises(Unavailable):
+        store.probe(100)
+    store.append([[b"a"]])
+    assert files.syncs == 5
+    store.close()
+
+
+def test_a_probe_that_cannot_be_cut_is_no_record(open_store, files):
+    """Nor is one that a kill cut short: zeros are nothing."""
+    store = open_store()
+    store.append([[b"a"]])
+    files.truncate_error = errno.EIO
+    store.probe(1_000)
+    files.truncate_error = None
+    assert store.append([[b"b"]]) == 2
+    store = open_store()
+    assert [store.read(number) for number in store.numbers()] == [b"a", b"b"]
+    assert store.damaged_records == 0
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])

@@ -80,3 +80,11 @@ def test_ids_of_several_texts():
     assert not is_part([other], [A], {"1"})
     assert is_part([Chunk("", "2")], [B], {"1"})
     assert known_by_id([[A, B]], {"1"}) == {"2": B}
+
+
+def test_a_union_keeps_what_differs():
+    """Chunks are one by their id or by their whole text, not by how these begin."""
+    one, two = Chunk("The night ferry leaves at nine.", "1"), Chunk("The night ferry leaves late.")
+    assert union([[one, two]]) == (one, two)
+    assert union([[one], [Chunk("The  night ferry leaves at nine.", "9"), two]]) == (one, two)
+    assert union([[Chunk(""), Chunk("")]]) == (Chunk(""), Chunk(""))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from otel_raglog.mapping.context import context_in, shows_context
+from otel_raglog.mapping.context import context_in, shows_any, shows_context
 from otel_raglog.model import Chunk, Message
 
 Q = "When does it leave?"
@@ -79,10 +79,36 @@ def test_marks_of_other_things(text, shown):
     assert shows_context([Message("user", text)], {}) is shown
 
 
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        (f"At 07:00, see: retrieved information{'x' * 40}: none\n{Q}", None),
+        (f"Use {'the pier ' * 9}. RETRIEVED INFORMATION {'y' * 39}:\t{CHUNK.text}", CHUNK.text),
+        (f"Note: the data source: {CHUNK.text}", None),
+        (f"The \u017fource\u017f of it: {CHUNK.text}", CHUNK.text),
+        (f"`documents`: {CHUNK.text}", None),
+    ],
+)
+def test_a_label_ends_with_a_colon_nearby(text, context):
+    """A label's colon stands within 40 characters; names in code and of data are no labels."""
+    assert shows_context([Message("user", text)], {}) is (context is not None)
+    if context is not None:
+        assert context_in([Message("user", text)], {}, [], Q) == context
+
+
 def test_a_fence_that_holds_a_chunk():
     """A code fence with a known chunk in it is a mark of context, however it is introduced."""
     text = f"Here:\n```json\n{CHUNK.text}\n```\n{Q}"
     assert context_in([Message("user", text)], {}, [CHUNK], Q) == CHUNK.text
+
+
+def test_chunks_are_known_in_any_case_and_white_space():
+    """A prompt shows a chunk as written, or but for case and white space; edges are no chunk."""
+    shouted = f"Rules.\n{CHUNK.text.upper()}\n\n{Q}".replace(" ", "  ")
+    assert shows_any(f"Rules. {CHUNK.text}", [Chunk("..."), CHUNK])
+    assert shows_any(shouted, [CHUNK])
+    assert not shows_any("Well ...", [Chunk("..."), Chunk(""), CHUNK])
+    assert not shows_any("Rules.", [])
 
 
 def test_context_of_earlier_turns():

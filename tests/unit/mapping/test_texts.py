@@ -14,6 +14,7 @@ from otel_raglog.mapping.texts import (
     lines_of,
     normal,
     pieces_of,
+    same_normal,
     same_text,
     sections,
     squeezed,
@@ -34,10 +35,59 @@ def test_every_kind_of_white_space_is_squeezed():
     assert folded(text) == squeezed(text).casefold()
 
 
-@pytest.mark.parametrize("text", ["", '"The  Night\nFerry!"', "\u00df" * 60, "... ?", "a\u2019"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '"The  Night\nFerry!"',
+        "\u00df" * 60,
+        "... ?",
+        "a\u2019",
+        "a b" + " " * 300 + "c " * 90,
+        "a" * 48 + "." * 200,
+    ],
+)
 def test_a_beginning_is_that_of_the_normal_text(text):
     """Only the rest is not looked at, also where folding makes two letters of one."""
     assert beginning(text, 48) == normal(text)[:48]
+
+
+def test_paragraphs_are_folded_as_one_text():
+    """Where a text has empty lines makes no difference, nor how long its paragraphs are."""
+    paragraphs = ["The Ferry", "", " ", "A  Pier\u00a0" * 20, "Stra\u00dfe " * 900, "end"]
+    text = "\n\n".join(paragraphs)
+    assert folded(text) == re.sub(r"\s+", " ", text).strip().casefold()
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        ('"At 22:15."', "at  22:15", True),
+        ("At 22:15. \n ...", "At 22:15.", True),
+        ("At 22:15, from pier 4", "At 22:15", False),
+        ("At 22:15", "At 22:15, from pier 4", False),
+        ("", "", True),
+        ("...", "", True),
+        ("a", "", False),
+    ],
+)
+def test_same_normal(one, two, same):
+    """Texts are the same whose normal forms are, however the one is found in the other."""
+    assert same_normal(one, two) is same
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "held"),
+    [
+        ("The Night  Ferry", "night ferry" + " ." * 30, True),
+        ("The Night  Ferry", "night ferry leaves " * 9, False),
+        ("", "night ferry", False),
+        ("", "...", False),
+    ],
+)
+def test_a_longer_text_may_be_held(outer, inner, held):
+    """What is longer as written is held all the same when only its edges are."""
+    assert holds(outer, inner) is held
 
 
 def test_close_texts_are_those_of_difflib():

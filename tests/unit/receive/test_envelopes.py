@@ -6,7 +6,7 @@ import pytest
 
 from otel_raglog.errors import BadInput, TooLarge
 from otel_raglog.model import Signal
-from otel_raglog.receive.envelopes import open_request, read_origin
+from otel_raglog.receive.envelopes import join_places, open_request
 
 UNKNOWN = b"\xc2\x3e\x03new"
 
@@ -20,9 +20,8 @@ def test_items_are_found_with_what_is_around_them(wrap) -> None:
     ((resource, found),) = opened.scopes()
     assert [body[start:end] for start, end in found.items] == items
     assert body[slice(*found.place)] == scope
-    origin = read_origin(body, resource, found)
-    assert origin.resource == wrap(1, b"") + UNKNOWN
-    assert origin.scope == wrap(1, b"\x0a\x01s") + UNKNOWN
+    assert join_places(body, resource.own) == wrap(1, b"") + UNKNOWN
+    assert join_places(body, found.own) == wrap(1, b"\x0a\x01s") + UNKNOWN
     assert len(opened.resources) == 2
 
 
@@ -55,3 +54,26 @@ def test_limits_name_the_items(wrap) -> None:
         open_request(two, 1, Signal.LOGS)
     with pytest.raises(TooLarge, match="too many fields for a request of 2 spans"):
         open_request(wrap(1, b"") * 9, 2)
+
+
+@pytest.mark.parametrize("depth", range(3))
+def test_fields_that_no_envelope_has_are_few(depth: int, wrap) -> None:
+    """They cost a sender nothing, compressed, and the reader a microsecond each."""
+
+    def request(fields: int) -> bytes:
+        body = UNKNOWN * fields
+        for number in (2, 1)[2 - depth :]:
+            body = wrap(number, body)
+        return body
+
+    assert open_request(request(1_008), 100_000)
+    with pytest.raises(TooLarge, match="unknown ones"):
+        open_request(request(1_009), 100_000)
+
+
+def test_fields_that_no_envelope_has_are_few_in_all(wrap) -> None:
+    """A few more in each of many envelopes are too many; those that are usual are not counted."""
+    usual = wrap(1, wrap(2, UNKNOWN * 8) + UNKNOWN * 8)
+    assert open_request(usual * 1_000, 100_000)
+    with pytest.raises(TooLarge, match="unknown ones"):
+        open_request(wrap(1, wrap(2, UNKNOWN * 9) + UNKNOWN * 8) * 1_001, 100_000)

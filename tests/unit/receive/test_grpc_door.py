@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
@@ -15,6 +16,7 @@ from otel_raglog.errors import ConfigError
 from otel_raglog.model import Signal
 from otel_raglog.receive.grpc_door import SERVICES, GrpcDoor
 from otel_raglog.receive.headers import AllowList
+from otel_raglog.receive.inbox import Arrival
 from otel_raglog.receive.intake import Intake
 
 MIB = 1024 * 1024
@@ -25,7 +27,7 @@ def open_door(make_intake: Callable[..., Intake], stopping) -> Callable[..., Grp
     """Opens a door with the given limits."""
 
     def open_one(**limits: int) -> GrpcDoor:
-        return stopping(GrpcDoor(make_intake(**limits), "127.0.0.1", 0))
+        return stopping(GrpcDoor(make_intake(**limits), "127.0.0.1", 0, signals=Signal))
 
     return open_one
 
@@ -148,10 +150,22 @@ def test_a_signal_that_no_destination_takes_is_unimplemented(
 def test_allowed_headers_travel_on(make_intake, stopping, connect, one_span, inbox) -> None:
     """Metadata that is not on the list stays behind."""
     allowed = AllowList(["X-Scope-OrgID"])
-    door = stopping(GrpcDoor(make_intake(), "127.0.0.1", 0, headers=allowed))
+    door = stopping(GrpcDoor(make_intake(), "127.0.0.1", 0, signals=Signal, headers=allowed))
     sent = (("x-scope-orgid", "tenant"), ("authorization", "secret"), ("x-otel-raglog-via", "a"))
     connect(door)(one_span, timeout=30, metadata=sent)
     assert inbox.arrivals[0].headers == (("x-scope-orgid", "tenant"), ("x-otel-raglog-via", "a"))
+
+
+def test_an_absurd_value_of_an_allowed_header_is_refused_for_good(
+    make_intake, stopping, connect, one_span, inbox, observer
+) -> None:
+    """The message names the header and not its value; nothing is accepted for another tenant."""
+    allowed = AllowList(["x-scope-orgid"])
+    door = stopping(GrpcDoor(make_intake(), "127.0.0.1", 0, signals=Signal, headers=allowed))
+    error = refused(connect(door), one_span, metadata=(("x-scope-orgid", "a" * 1025),))
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert error.details() == "header x-scope-orgid: longer than 1024 bytes"
+    assert (observer.reasons, inbox.items) == ({"malformed": 1}, 0)
 
 
 def test_a_loop_is_refused_for_good(open_door, connect, one_span, observer) -> None:
@@ -165,7 +179,11 @@ def test_calls_without_a_message_do_not_keep_others_out(
     make_intake, stopping, connect, one_span
 ) -> None:
     """More calls than threads wait for a message that never comes; others are served meanwhile."""
-    door = stopping(GrpcDoor(make_intake(), "127.0.0.1", 0, request_timeout_seconds=60, threads=2))
+    door = stopping(
+        GrpcDoor(
+            make_intake(), "127.0.0.1", 0, signals=Signal, request_timeout_seconds=60, threads=2
+        )
+    )
     silence = threading.Event()
 
     def never() -> Iterator[bytes]:
@@ -176,8 +194,64 @@ def test_calls_without_a_message_do_not_keep_others_out(
         export = channel.stream_unary(f"/{SERVICES[Signal.TRACES]}/Export")
         stalled = [export.future(never()) for _ in range(4)]
         assert connect(door)(one_span, timeout=30) == b""
+        assert stalled[0].code() is grpc.StatusCode.CANCELLED
         silence.set()
-        assert any(call.code() is grpc.StatusCode.CANCELLED for call in stalled)
+
+
+def test_a_flood_of_calls_without_a_message_passes_quickly(
+    make_intake, stopping, connect, one_span
+) -> None:
+    """Hundreds of them are ended in the time that each alone would get."""
+    door = stopping(
+        GrpcDoor(
+            make_intake(), "127.0.0.1", 0, signals=Signal, request_timeout_seconds=60, threads=2
+        )
+    )
+    silence = threading.Event()
+
+    def never() -> Iterator[bytes]:
+        silence.wait(60)
+        yield b""
+
+    with contextlib.ExitStack() as channels:
+        for _ in range(2):  # a channel has 64 calls at once
+            own = [("grpc.use_local_subchannel_pool", 1)]
+            channel = grpc.insecure_channel(f"127.0.0.1:{door.port}", own)
+            channels.enter_context(channel)
+            export = channel.stream_unary(f"/{SERVICES[Signal.TRACES]}/Export")
+            stalled = [export.future(never()) for _ in range(60)]
+        assert connect(door)(one_span, timeout=15) == b""
+        assert stalled[0].code() is grpc.StatusCode.CANCELLED
+        silence.set()
+
+
+def test_messages_in_memory_are_bounded(
+    make_intake, stopping, connect, inbox, observer, pack, make_span
+) -> None:
+    """Beyond twice the largest request one is refused, to be sent again; smaller ones pass."""
+    large = pack(make_span(name="n" * 800))
+    door = stopping(GrpcDoor(make_intake(max_request_bytes=1000), "127.0.0.1", 0, signals=Signal))
+    working, may_end = threading.Semaphore(0), threading.Event()
+    accept = inbox.accept
+
+    def accept_slowly(arrival: Arrival) -> None:
+        working.release()
+        may_end.wait(30)
+        accept(arrival)
+
+    inbox.accept = accept_slowly
+    call = connect(door)
+    under_way = [call.future(large, timeout=30) for _ in range(2)]
+    for _ in under_way:
+        assert working.acquire(timeout=30)
+    error = refused(call, large)
+    small = call.future(pack(make_span()), timeout=30)
+    assert working.acquire(timeout=30)
+    may_end.set()
+    assert error.code() is grpc.StatusCode.UNAVAILABLE
+    assert rpc_status.from_call(error).details[0].Is(RetryInfo.DESCRIPTOR)
+    assert [taken.result() for taken in (*under_way, small)] == [b""] * 3
+    assert observer.reasons == {"unavailable": 1}
 
 
 def test_metadata_without_end_is_refused(open_door, connect, one_span) -> None:
@@ -191,7 +265,7 @@ def test_metadata_without_end_is_refused(open_door, connect, one_span) -> None:
 def test_a_port_in_use_is_a_config_error(open_door, make_intake) -> None:
     """It names the option, and the port is not shared silently."""
     taken = open_door().port
-    door = GrpcDoor(make_intake(), "127.0.0.1", taken, option="receive.grpc.port")
+    door = GrpcDoor(make_intake(), "127.0.0.1", taken, signals=Signal, option="receive.grpc.port")
     with pytest.raises(ConfigError, match=f"receive.grpc.port: .*:{taken}"):
         door.start()
     door.stop(0)

@@ -41,7 +41,8 @@ def open_door(make_intake: Callable[..., Intake], stopping) -> Iterator[Callable
     clients: list[httpx2.Client] = []
 
     def open_one(options: dict | None = None, **limits: object) -> httpx2.Client:
-        app = build_http_app(make_intake(**limits), **(options or {}))
+        usual = {"signals": list(Signal), "headers": AllowList(), "request_timeout_seconds": 30.0}
+        app = build_http_app(make_intake(**limits), **{**usual, **(options or {})})
         server = stopping(HttpServer(app, "127.0.0.1", 0))
         clients.append(httpx2.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=30))
         return clients[-1]
@@ -273,6 +274,18 @@ def test_allowed_headers_travel_on(open_door, one_span, inbox) -> None:
     sent = {"X-Scope-OrgID": "tenant", "Authorization": "secret", "X-Other": "1"}
     client.post("/v1/traces", content=one_span, headers={"content-type": PROTOBUF, **sent})
     assert inbox.arrivals[0].headers == (("x-scope-orgid", "tenant"),)
+
+
+def test_an_absurd_value_of_an_allowed_header_is_a_400(
+    open_door, one_span, inbox, observer
+) -> None:
+    """The message names the header and not its value; nothing is accepted for another tenant."""
+    client = open_door({"headers": AllowList(["x-scope-orgid"])})
+    sent = {"content-type": PROTOBUF, "x-scope-orgid": b"ten\xe4nt"}
+    response = client.post("/v1/traces", content=one_span, headers=sent)
+    assert response.status_code == 400
+    assert status_of(response).message == "header x-scope-orgid: not printable ASCII"
+    assert (observer.reasons, inbox.items) == ({"malformed": 1}, 0)
 
 
 def test_a_loop_is_a_400(post, one_span, observer) -> None:

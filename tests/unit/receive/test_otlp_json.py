@@ -232,6 +232,14 @@ def test_absurd_nesting_is_bad_input(opening: bytes, depth: int, markers: Marker
         split_json(opening * depth, Limits(), markers)
 
 
+def test_an_endless_integer_is_bad_input(markers: Markers) -> None:
+    """Reading one takes time by the square of its digits, also where nobody asks for it."""
+    request_of = '{{"unknown": [{}, -{}, 1e400]}}'.format
+    assert not split_json(request_of("9" * 309, "9" * 309).encode(), Limits(), markers).spans
+    with pytest.raises(BadInput, match="digits"):
+        split_json(request_of("9" * 1001, "1").encode(), Limits(), markers)
+
+
 def test_invalid_utf8_is_replaced(decode, markers: Markers) -> None:
     """One bad string costs neither its request nor its span."""
     body = request(name="bad").replace(b"bad", b"b\xffd")
@@ -240,15 +248,19 @@ def test_invalid_utf8_is_replaced(decode, markers: Markers) -> None:
     assert decode(name="\ud800").name == "?"
 
 
-def test_limits_on_bytes_spans_and_containers(markers: Markers) -> None:
+def test_limits_on_bytes_spans_and_values(markers: Markers) -> None:
     """Each is checked before what it limits is built."""
     body = request()
     for limit in (
         {"max_request_bytes": len(body) - 1},
-        {"max_json_containers": 6},
+        {"max_json_values": 6},
     ):
         with pytest.raises(TooLarge):
             split_json(body, Limits(**limit), markers)
+    many = b'{"resourceSpans": [], "unknown": [1, 2, 3, 4, 5]}'
+    assert len(split_json(many, Limits(max_json_values=8), markers).spans) == 0
+    with pytest.raises(TooLarge):
+        split_json(many, Limits(max_json_values=7), markers)
     two = body.replace(b'{"traceId"', b'{}, {"traceId"')
     assert split_json(two, Limits(max_spans_per_request=2), markers).rejected_count == 1
     with pytest.raises(TooLarge, match="more than 1 items"):

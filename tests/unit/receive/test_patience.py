@@ -49,6 +49,22 @@ def test_when_all_threads_wait_a_second_is_enough() -> None:
     assert cancelled == ["first"]
 
 
+def test_the_more_calls_wait_for_a_thread_the_less_it_takes() -> None:
+    """A flood of silent calls must not keep others out for minutes."""
+    clock, cancelled = ManualClock(), []
+    patience = Patience(30.0, 2, clock, queued=lambda: 18)
+    with (
+        patience.waiting(lambda: cancelled.append("first")),
+        patience.waiting(lambda: cancelled.append("second")),
+    ):
+        clock.advance(0.09)
+        patience.end_long_waits()
+        assert not cancelled
+        clock.advance(0.02)
+        patience.end_long_waits()
+    assert cancelled == ["first", "second"]
+
+
 def test_it_watches_by_itself() -> None:
     """On a thread that ends with it."""
     cancelled = threading.Event()

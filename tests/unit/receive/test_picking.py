@@ -6,7 +6,7 @@ import pytest
 
 from otel_raglog.errors import BadInput
 from otel_raglog.model import Piece
-from otel_raglog.receive.picking import pick
+from otel_raglog.receive.picking import Picker, pick
 
 
 @pytest.fixture
@@ -38,6 +38,18 @@ def test_a_piece_without_ordinals_is_every_span(pack, spans) -> None:
     picked = pick(pack(*spans), Piece(1))
     assert len(picked) == 5
     assert b"raglog." not in picked[3].raw
+
+
+def test_a_request_is_opened_once_to_pick_many_times(pack, spans) -> None:
+    """Whatever the order; spans of equal origin share it over all picks."""
+    body = pack(*spans[:2]) + b"\x0a\x00\x0a\x02\x12\x00" + pack(*spans[2:])
+    picker = Picker(body)
+    for ordinal in (4, 0, 2, 1, 4):
+        piece = Piece(1, (ordinal,), (b"\x2a\x01x",))
+        assert picker.pick(piece) == pick(body, piece)
+    [one], [other] = picker.pick(Piece(1, (0,))), picker.pick(Piece(1, (4,)))
+    assert one.origin is other.origin
+    assert picker.index_bytes > 5 * 16
 
 
 @pytest.mark.parametrize("ordinals", [(5,), (0, 99), (-1,)])

@@ -14,7 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otel_raglog.errors import BadInput, TooLarge
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
-from otel_raglog.receive.sifting import Sifted, Sifter, sift_traces
+from otel_raglog.receive.sifting import Sifted, Sifter
 
 PARENT = b"parentid"
 LARGE = "x" * 100_000
@@ -26,7 +26,7 @@ def sift(pack, markers: Markers):
     """Sifts a request of the given spans."""
 
     def sift_spans(*spans: Span) -> Sifted:
-        return sift_traces(pack(*spans), Limits(), markers)
+        return Sifter(Limits(), markers).sift(pack(*spans))
 
     return sift_spans
 
@@ -53,7 +53,7 @@ def test_an_empty_request_has_nothing(sift) -> None:
 def test_a_request_of_plain_spans_passes_whole(sift, child) -> None:
     """No ordinal is listed: it can go on as it came."""
     sifted = sift(*(child("http.method") for _ in range(5)))
-    assert (sifted.accepted, sifted.passing, sifted.held_count) == (5, None, 0)
+    assert (sifted.accepted, sifted.passing, len(sifted.held(1, ()))) == (5, None, 0)
 
 
 def test_held_spans_know_where_they_are(sift, child, make_span) -> None:
@@ -76,7 +76,7 @@ def test_held_spans_know_where_they_are(sift, child, make_span) -> None:
 def test_ordinals_go_on_over_scopes_and_resources(pack, child, markers: Markers) -> None:
     """They count in the order of the request's bytes."""
     body = pack(child(), child()) + pack(child("gen_ai.x"), child())
-    sifted = sift_traces(body, Limits(), markers)
+    sifted = Sifter(Limits(), markers).sift(body)
     assert [span.ordinal for span in sifted.held(1, ())] == [2]
     assert sifted.passing == (0, 1, 3)
 
@@ -89,7 +89,7 @@ def test_all_held_is_not_all_passing(sift, make_span) -> None:
 def test_a_spoofed_span_passes_by_itself(sift, child) -> None:
     """The request cannot go on as it came: something must be taken out of it."""
     sifted = sift(child(), child("raglog.verdict"))
-    assert (sifted.passing, sifted.held_count) == ((0, 1), 0)
+    assert (sifted.passing, len(sifted.held(1, ()))) == ((0, 1), 0)
 
 
 def test_a_span_that_finishes_a_run_waits(sift, child) -> None:
@@ -116,13 +116,13 @@ def test_a_key_is_found_wherever_it_is(attribute: bytes, wrap, child, markers: M
     span = child().SerializeToString() + wrap(9, attribute)
     sifter = Sifter(Limits(), markers)
     for _ in range(2):
-        assert sifter.sift(wrap(1, wrap(2, wrap(2, span)))).held_count == 1
+        assert len(sifter.sift(wrap(1, wrap(2, wrap(2, span)))).held(1, ())) == 1
 
 
 def test_an_overwritten_key_does_not_count(wrap, child, markers: Markers) -> None:
     """Of several keys of one attribute, peers read the last."""
     span = child().SerializeToString() + wrap(9, b"\x0a\x08gen_ai.x\x0a\x01a")
-    assert sift_traces(wrap(1, wrap(2, wrap(2, span))), Limits(), markers).passing is None
+    assert Sifter(Limits(), markers).sift(wrap(1, wrap(2, wrap(2, span)))).passing is None
 
 
 def test_metrics_whose_name_looks_like_an_id_are_no_spans(markers: Markers) -> None:
@@ -137,7 +137,7 @@ def test_metrics_whose_name_looks_like_an_id_are_no_spans(markers: Markers) -> N
                 getattr(metric, kind).aggregation_temporality = 2
             request.resource_metrics.add().scope_metrics.add().metrics.append(metric)
             with pytest.raises(BadInput, match="logs or metrics"):
-                sift_traces(request.SerializeToString(), Limits(), markers)
+                Sifter(Limits(), markers).sift(request.SerializeToString())
 
 
 def test_a_gauge_of_any_name_is_no_span(markers: Markers) -> None:
@@ -146,7 +146,7 @@ def test_a_gauge_of_any_name_is_no_span(markers: Markers) -> None:
     metric = Metric(name="up", gauge={"data_points": [NumberDataPoint(as_int=1)]})
     request.resource_metrics.add().scope_metrics.add().metrics.append(metric)
     with pytest.raises(BadInput, match="logs or metrics"):
-        sift_traces(request.SerializeToString(), Limits(), markers)
+        Sifter(Limits(), markers).sift(request.SerializeToString())
 
 
 def test_logs_with_trace_ids_are_no_spans(markers: Markers) -> None:
@@ -155,7 +155,7 @@ def test_logs_with_trace_ids_are_no_spans(markers: Markers) -> None:
     request = ExportLogsServiceRequest()
     request.resource_logs.add().scope_logs.add().log_records.append(record)
     with pytest.raises(BadInput):
-        sift_traces(request.SerializeToString(), Limits(), markers)
+        Sifter(Limits(), markers).sift(request.SerializeToString())
 
 
 @pytest.mark.parametrize(
@@ -178,16 +178,16 @@ def test_a_group_from_elsewhere_is_an_unknown_field(wrap, child, markers: Marker
     """OTLP has none, and a future one is no reason to refuse."""
     span = child().SerializeToString() + b"\x9b\x06\x08\x01\x9c\x06"
     body = wrap(1, wrap(2, wrap(2, span)) + b"\x9b\x06\x9c\x06")
-    assert sift_traces(body, Limits(), markers).accepted == 1
+    assert Sifter(Limits(), markers).sift(body).accepted == 1
 
 
 def test_limits_hold(sift, child, pack, markers: Markers) -> None:
     """On bytes and on spans, inclusive."""
     body = pack(child(), child())
-    assert sift_traces(body, Limits(max_request_bytes=len(body)), markers).accepted == 2
+    assert Sifter(Limits(max_request_bytes=len(body)), markers).sift(body).accepted == 2
     for limits in (Limits(max_request_bytes=len(body) - 1), Limits(max_spans_per_request=1)):
         with pytest.raises(TooLarge):
-            sift_traces(body, limits, markers)
+            Sifter(limits, markers).sift(body)
 
 
 def test_what_is_looked_at_singly_is_bounded(wrap, child, markers: Markers) -> None:
@@ -196,8 +196,24 @@ def test_what_is_looked_at_singly_is_bounded(wrap, child, markers: Markers) -> N
     words = wrap(9, b"") * 3000 + wrap(9, wrap(1, b"a.gen_ai.x"))
     spans = [child().SerializeToString() + words + wrap(9, wrap(1, b"%d" % n)) for n in range(3)]
     body = wrap(1, wrap(2, b"".join(wrap(2, span) for span in spans)))
-    assert sift_traces(body, limits, markers).held_count == 2  # one was looked at closely
+    assert len(Sifter(limits, markers).sift(body).held(1, ())) == 2  # one was looked at closely
     many_links = child().SerializeToString() + wrap(13, b"") * 600
-    sift_traces(wrap(1, wrap(2, wrap(2, many_links))), limits, markers)
+    Sifter(limits, markers).sift(wrap(1, wrap(2, wrap(2, many_links))))
     with pytest.raises(TooLarge, match="links"):
-        sift_traces(wrap(1, wrap(2, wrap(2, many_links) * 2)), limits, markers)
+        Sifter(limits, markers).sift(wrap(1, wrap(2, wrap(2, many_links) * 2)))
+
+
+def test_spans_of_one_resource_share_its_bytes(wrap, child, make_span, markers: Markers) -> None:
+    """However many scopes it has: a large resource is not copied for each."""
+    passing, waiting = child(), make_span()
+    scopes = b"".join(
+        wrap(2, wrap(1, wrap(1, b"%d" % n)) + wrap(2, span.SerializeToString()))
+        for n in range(3)
+        for span in (passing, waiting)
+    )
+    resource = wrap(1, wrap(1, wrap(1, b"service.name")))
+    sifted = Sifter(Limits(), markers).sift(wrap(1, resource + scopes))
+    for spans in (sifted.passing_spans(), sifted.held(1, ())):
+        assert len(spans) == 3
+        assert all(span.origin.resource is spans[0].origin.resource for span in spans)
+        assert spans[0].origin.resource == resource

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 
 import httpx2
@@ -14,6 +15,8 @@ from starlette.routing import Route
 
 from otel_raglog.web.server import HttpServer
 
+LARGE = 16 * 1024 * 1024
+"""More than the system buffers for a connection."""
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -28,6 +31,7 @@ def serve() -> Iterator[Callable[..., HttpServer]]:
         routes=[
             Route("/", lambda _: PlainTextResponse("hello")),
             Route("/wait", echo, methods=["POST"]),
+            Route("/large", lambda _: PlainTextResponse("a" * LARGE)),
         ]
     )
     servers: list[HttpServer] = []
@@ -136,6 +140,37 @@ def test_while_all_connections_work_a_new_one_is_refused(serve, connect) -> None
     for connection in busy:
         connection.sendall(b"abc")
         assert connection.recv(65536).endswith(b"abc")
+
+
+def test_clients_that_send_bodies_slowly_keep_nobody_out(serve, connect) -> None:
+    """A second after it began, one of them gives its place to somebody else."""
+    server = serve(max_connections=2)
+    slow = [connect(server) for _ in range(2)]
+    for connection in slow:
+        connection.sendall(b"POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na")
+    deadline = time.monotonic() + 30
+    while httpx2.get(f"http://127.0.0.1:{server.port}/", timeout=30).status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    refused = read_all(slow[0])
+    assert refused.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 1" in refused
+    slow[1].sendall(b"bc")
+    assert slow[1].recv(65536).endswith(b"abc")
+
+
+@pytest.mark.parametrize("requests", [1, 50])
+def test_a_client_that_does_not_read_its_answers_is_closed(requests: int, serve) -> None:
+    """Otherwise a few of them would keep everybody else out for ever."""
+    server = serve(max_connections=1, header_timeout_seconds=0.3)
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(("127.0.0.1", server.port))
+        deaf.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * requests)
+        deadline = time.monotonic() + 30
+        while httpx2.get(f"http://127.0.0.1:{server.port}/", timeout=30).status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 def test_headers_without_end_are_refused(serve, connect) -> None:
