@@ -165,7 +165,7 @@ def test_an_unknown_encoding_is_a_400(encoding: str, post, one_span: bytes) -> N
     assert "gzip" in status_of(response).message
 
 
-@pytest.mark.parametrize("body", [b"", b"garbage", gzip.compress(b"x" * 1000)[:-5]])
+@pytest.mark.parametrize("body", [b"", b"garbage", gzip.compress(b"x" * 1000, mtime=0)[:-5]])
 def test_broken_gzip_is_a_400(body: bytes, post, observer) -> None:
     """Cut or foreign data is not half read."""
     assert post(body, content_encoding="gzip").status_code == 400
