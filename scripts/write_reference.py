@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 
 from otel_raglog.ledger import Ledger
-from otel_raglog.options import Config
+from otel_raglog.options import Config, Destination
 from otel_raglog.telemetry import RunMetrics
 from otel_raglog_exporters.registry import EXPORTERS
 
@@ -43,7 +43,10 @@ def _default(option: str) -> object:
 
 
 def exporter_rows() -> Iterator[str]:
-    """Yield a table row for each option of each exporter."""
+    """Yield a table row for each option of all exporters, then for each of each."""
+    for name, info in Destination.model_fields.items():
+        default = Destination().model_dump(mode="json")[name]
+        yield f"| all | `{name}` | `{default}` | {info.description} |"
     for kind in EXPORTERS:
         hints = get_type_hints(kind.config)
         for field in dataclasses.fields(kind.config):

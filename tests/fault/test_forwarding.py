@@ -1,4 +1,4 @@
-"""T28 to T31, T35, T37 to T39: whatever a destination does, every accepted span is accounted for."""
+"""T28 to T31, T35, T37, T38, and in each of them T39: every accepted span is accounted for."""
 
 import itertools
 import random
