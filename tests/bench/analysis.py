@@ -27,8 +27,8 @@ from otel_raglog.clock import SystemClock
 from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.mapping import map_trace
-from otel_raglog.model import HeldTrace, Report, Run, Trace, WireSpan, present
-from otel_raglog.report.annotations import AnnotationOptions, annotate, append
+from otel_raglog.model import HeldTrace, Report, Run, Trace, present
+from otel_raglog.report.annotations import AnnotationOptions, annotate
 
 YARDSTICK = (
     "The yardstick: one sentence of plain English, encoded once, alone, by the bundled model."
@@ -98,11 +98,11 @@ def rows(reading: Reading) -> Iterator[tuple[str, float]]:
     )
 
 
-def annotated(held: HeldTrace, trace: Trace, reports: Sequence[Report]) -> list[WireSpan]:
-    """Return the held spans as they go out, with the verdicts behind their own bytes."""
+def annotated(held: HeldTrace, trace: Trace, reports: Sequence[Report]) -> list[bytes]:
+    """Return the held spans' bytes as they go out, with the verdicts behind their own."""
     decoded = {span.span_id: span for span in trace.spans}
     additions = annotate(reports, decoded, AnnotationOptions())
-    return [append(wire, additions.get(wire.span_id, b"")) for wire in held.spans]
+    return [wire.raw + additions.get(wire.span_id, b"") for wire in held.spans]
 
 
 def chunks_only(run: Run) -> Run:
