@@ -61,7 +61,7 @@ class JournalInbox:
         try:
             sifted = self._sifter.sift(request.body)
         except BadInput as error:
-            # The limits are narrower than when it was accepted: it goes on unread.
+            # Another version of us could read it: it was accepted, so it goes on.
             _log.warning("a journalled request passes unread", error=str(error))
             return self._pass_whole(number, request, request.items)
         if sifted.passing is None and not decided:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -140,7 +139,15 @@ class Delivery:
         May be called again, from another thread also, to cut it short. Without a journal on disk
         the rest is lost, and counted as dropped.
         """
-        self._all_at_once(lambda sender: sender.stop(grace_seconds), grace_seconds)
+        # Side by side: none may use up the time of another.
+        threads = [
+            threading.Thread(target=sender.stop, args=(grace_seconds,), daemon=True)
+            for sender in self._senders
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(grace_seconds + 2 * _LAST_SECONDS)
 
     def close(self) -> None:
         """Close journal and exporters. Call it once, after :meth:`stop`."""
@@ -154,16 +161,6 @@ class Delivery:
             for (name, signal), balance in self._ledger.balances().items():
                 if balance.pending:
                     self._ledger.dropped(name, signal, "shutdown", balance.pending)
-
-    def _all_at_once(self, stop: Callable[[Sender], object], seconds: float) -> None:
-        """Stop all senders side by side: none may use up the time of another."""
-        threads = [
-            threading.Thread(target=stop, args=(sender,), daemon=True) for sender in self._senders
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(seconds + 2 * _LAST_SECONDS)
 
     def _watch(self, feed: Feed) -> None:
         self._ledger.watch_queue(feed.destination, feed.signal, lambda: feed.pending_items)

@@ -11,14 +11,13 @@ from dataclasses import replace
 
 from otel_raglog.errors import BadInput
 from otel_raglog.model import Origin, Payload, RawSpan, Signal
+from otel_raglog.wire import LENGTH_DELIMITED, START_GROUP, fields
 from otel_raglog_exporters.grouping import encode_request, split_spans
 
 _BLOCKS = 1
 _INNER = 2
 _POINTS = 1
 _METRIC_DATA = frozenset({5, 7, 9, 10, 11})  # gauge, sum, histogram, exponential, summary
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
-_MAX_VARINT_BYTES = 10
 
 
 def cut_payload(payload: Payload, max_bytes: int) -> tuple[Payload, ...]:
@@ -84,31 +83,10 @@ def _fields(body: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, 
     """Yield each field's number, and where it, its content and its end are.
 
     Raises:
-        BadInput: these are no protobuf fields.
+        BadInput: these are no protobuf fields, or one is a group.
     """
-    while start < end:
-        tag, inside = _varint(body, start, end)
-        kind = tag & 7
-        if kind == _LENGTH:
-            length, inside = _varint(body, inside, end)
-            stop = inside + length
-        elif kind == _VARINT:
-            _, stop = _varint(body, inside, end)
-        elif kind in {_FIXED64, _FIXED32}:
-            stop = inside + (8 if kind == _FIXED64 else 4)
-        else:
-            raise BadInput(f"wire type {kind} is none of OTLP's")
-        if stop > end:
-            raise BadInput("a field is longer than its message")
+    for number, wire_type, begin, inside, stop in fields(body, start, end):
+        if wire_type == START_GROUP:
+            raise BadInput("a group is none of OTLP's")
         # A field of the right number and the wrong type is unknown, as it is to protobuf.
-        yield (tag >> 3) if kind == _LENGTH else 0, start, inside, stop
-        start = stop
-
-
-def _varint(body: bytes, start: int, end: int) -> tuple[int, int]:
-    value = 0
-    for place in range(start, min(end, start + _MAX_VARINT_BYTES)):
-        value |= (body[place] & 0x7F) << (7 * (place - start))
-        if body[place] < 0x80:  # noqa: PLR2004  the highest bit says that more follows
-            return value, place + 1
-    raise BadInput("a number does not end")
+        yield number if wire_type == LENGTH_DELIMITED else 0, begin, inside, stop

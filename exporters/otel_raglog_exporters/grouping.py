@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from otel_raglog.model import Headers, Origin, Payload, Signal
+from otel_raglog.wire import wrap_head
 
 MAX_REQUEST_BYTES = 3_670_016
 """3.5 MiB: many receivers take no message over 4 MiB."""
 
-_RESOURCE_SPANS = 0x0A  # ExportTraceServiceRequest.resource_spans, field 1
-_SCOPE_SPANS = 0x12  # ResourceSpans.scope_spans, field 2
-_SPANS = 0x12  # ScopeSpans.spans, field 2
+_RESOURCE_SPANS = 1  # ExportTraceServiceRequest.resource_spans, field 1
+_SCOPE_SPANS = 2  # ResourceSpans.scope_spans, field 2
+_SPANS = 2  # ScopeSpans.spans, field 2
 _MAX_HEADER_BYTES = 6  # a tag of one byte and a length of at most five (below 32 GiB)
 
 
@@ -49,16 +50,16 @@ def encode_request(spans: Iterable[EnvelopedSpan]) -> bytes:
             last = span.origin
             chunks = resources.setdefault(last.resource, {}).setdefault(last.scope, [])
         raw = span.raw
-        chunks.append(_head(_SPANS, len(raw)))
+        chunks.append(wrap_head(_SPANS, len(raw)))
         chunks.append(raw)
     request: list[bytes] = []
     for resource, scopes in resources.items():
         inside: list[bytes] = [resource]
         for scope, chunks in scopes.items():
-            inside.append(_head(_SCOPE_SPANS, len(scope) + sum(map(len, chunks))))
+            inside.append(wrap_head(_SCOPE_SPANS, len(scope) + sum(map(len, chunks))))
             inside.append(scope)
             inside += chunks
-        request.append(_head(_RESOURCE_SPANS, sum(map(len, inside))))
+        request.append(wrap_head(_RESOURCE_SPANS, sum(map(len, inside))))
         request += inside
     return b"".join(request)
 
@@ -79,10 +80,11 @@ def split_spans(
     size = RequestSize()
     part: list[SpanT] = []
     for span in spans:
-        if part and size.with_span(span) > max_bytes:
+        size.add(span)
+        if part and size.total > max_bytes:
             yield tuple(part)
             size, part = RequestSize(), []
-        size.add(span)
+            size.add(span)
         part.append(span)
     if part:
         yield tuple(part)
@@ -96,32 +98,13 @@ class RequestSize:
         self._resources: set[bytes] = set()
         self._scopes: set[tuple[bytes, bytes]] = set()
 
-    def with_span(self, span: EnvelopedSpan) -> int:
-        """Return the size that the request would have with ``span`` in it."""
-        total = self.total + _MAX_HEADER_BYTES + len(span.raw)
-        origin = span.origin
-        if origin.resource not in self._resources:
-            total += _MAX_HEADER_BYTES + len(origin.resource)
-        if (origin.resource, origin.scope) not in self._scopes:
-            total += _MAX_HEADER_BYTES + len(origin.scope)
-        return total
-
     def add(self, span: EnvelopedSpan) -> None:
         """Add ``span``."""
-        self.total = self.with_span(span)
-        self._resources.add(span.origin.resource)
-        self._scopes.add((span.origin.resource, span.origin.scope))
-
-
-def _head(tag: int, length: int) -> bytes:
-    """Return the tag and the length that stand before a length-delimited field."""
-    if length < 0x80:  # noqa: PLR2004  seven bits a byte
-        return bytes((tag, length))
-    if length < 0x4000:  # noqa: PLR2004  most spans
-        return bytes((tag, length & 0x7F | 0x80, length >> 7))
-    head = bytearray((tag,))
-    while length > 0x7F:  # noqa: PLR2004
-        head.append(length & 0x7F | 0x80)
-        length >>= 7
-    head.append(length)
-    return bytes(head)
+        resource, scope = span.origin.resource, span.origin.scope
+        self.total += _MAX_HEADER_BYTES + len(span.raw)
+        if resource not in self._resources:
+            self._resources.add(resource)
+            self.total += _MAX_HEADER_BYTES + len(resource)
+        if (resource, scope) not in self._scopes:
+            self._scopes.add((resource, scope))
+            self.total += _MAX_HEADER_BYTES + len(scope)

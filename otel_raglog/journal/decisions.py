@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from otel_raglog.errors import BadInput
 from otel_raglog.journal import journal_pb2 as pb
 from otel_raglog.model import Decision, Headers, Piece, Signal
+from otel_raglog.wire import encode_length, read_length
 
 _CODES: Mapping[Signal, pb.SignalCode] = {
     Signal.TRACES: pb.SIGNAL_TRACES,
@@ -17,7 +18,6 @@ _CODES: Mapping[Signal, pb.SignalCode] = {
     Signal.LOGS: pb.SIGNAL_LOGS,
 }
 _SIGNALS: Mapping[int, Signal] = {int(code): signal for signal, code in _CODES.items()}
-_MAX_HEAD_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def encode_request_head(signal: Signal, headers: Headers, items: int) -> bytes:
     for name, value in headers:
         head.headers.add(name=_to_bytes(name), value=_to_bytes(value))
     encoded = head.SerializeToString()
-    return _varint(len(encoded)) + encoded
+    return encode_length(len(encoded)) + encoded
 
 
 def decode_request(record: bytes) -> StoredRequest:
@@ -54,7 +54,7 @@ def decode_request(record: bytes) -> StoredRequest:
     Raises:
         BadInput: this is none, or one of an unknown signal.
     """
-    length, begin = _read_varint(record)
+    length, begin = read_length(record, 0, len(record))
     end = begin + length
     if end > len(record):
         raise BadInput("a request record ends inside its head")
@@ -120,22 +120,3 @@ def _to_bytes(text: str) -> bytes:
 
 def _to_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogatepass")
-
-
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:  # noqa: PLR2004  seven bits a byte
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def _read_varint(record: bytes) -> tuple[int, int]:
-    value = shift = 0
-    for place, byte in enumerate(record[:5]):
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004  the last byte of a varint
-            return min(value, _MAX_HEAD_BYTES), place + 1
-        shift += 7
-    raise BadInput("a request record without the length of its head")

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from otel_raglog.errors import BadInput, TooLarge
 from otel_raglog.model import Signal
-from otel_raglog.receive.wire import LENGTH_DELIMITED, fields, read_length
+from otel_raglog.wire import LENGTH_DELIMITED, fields, read_length
 
 Place: TypeAlias = tuple[int, int]
 """Start and end in the request's bytes."""

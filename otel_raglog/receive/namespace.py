@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from otel_raglog.receive import thin_pb2 as thin
 from otel_raglog.receive.markers import EVALUATION_EVENT, EVALUATION_NAME, OWN_PREFIX
-from otel_raglog.receive.wire import LENGTH_DELIMITED, fields
+from otel_raglog.wire import LENGTH_DELIMITED, fields
 
 _ATTRIBUTES = 9
 _EVENTS = 11

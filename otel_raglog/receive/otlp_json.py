@@ -23,7 +23,7 @@ from otel_raglog.receive.json_tables import (
 )
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
-from otel_raglog.receive.wire import wrap
+from otel_raglog.wire import wrap
 
 _PROFILES = "resourceProfiles"
 _LONGEST_INTEGER = 1_000

@@ -19,7 +19,7 @@ from otel_raglog.model import Signal
 from otel_raglog.receive import thin_pb2 as thin
 from otel_raglog.receive.envelopes import Opened, Place, Scope, join_places
 from otel_raglog.receive.limits import Limits
-from otel_raglog.receive.wire import Shape, count_values, wrap_head
+from otel_raglog.wire import Shape, count_values, wrap_head
 
 _SMALL_BYTES = 256 * 1024
 """So much is parsed at once, unless one item is longer: parsed, it costs a few megabytes."""

@@ -10,7 +10,7 @@ from otel_raglog.receive import thin_pb2 as thin
 from otel_raglog.receive.markers import RUN_FINISHED_KEY
 from otel_raglog.receive.parsing import has_other_types
 from otel_raglog.receive.traits import Traits
-from otel_raglog.receive.wire import LENGTH_DELIMITED, VARINT, fields
+from otel_raglog.wire import LENGTH_DELIMITED, VARINT, fields
 
 TRACE_ID_BYTES = 16
 SPAN_ID_BYTES = 8

@@ -22,7 +22,7 @@ from otel_raglog.receive.markers import Markers
 from otel_raglog.receive.namespace import strip_namespace
 from otel_raglog.receive.picking import pick
 from otel_raglog.receive.sifting import Sifted, Sifter
-from otel_raglog.receive.wire import wrap
+from otel_raglog.wire import wrap
 
 MARKERS = Markers((b"gen_ai.", b"openinference."), (b"R",))
 LIMITS = Limits(max_request_bytes=100_000, max_spans_per_request=50)

@@ -20,7 +20,7 @@ from otel_raglog.receive.intake import Intake
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
 from otel_raglog.receive.sifting import Sifter
-from otel_raglog.receive.wire import wrap as put_into_field
+from otel_raglog.wire import wrap as put_into_field
 
 TRACE_ID = bytes(range(1, 17))
 

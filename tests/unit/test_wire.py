@@ -6,7 +6,15 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from otel_raglog.errors import BadInput
-from otel_raglog.receive.wire import Shape, count_values, fields, wrap
+from otel_raglog.wire import (
+    Shape,
+    count_values,
+    encode_length,
+    fields,
+    read_length,
+    wrap,
+    wrap_head,
+)
 
 
 def test_fields_come_in_order_and_cover_every_byte() -> None:
@@ -79,3 +87,11 @@ def test_a_long_text_is_one_value() -> None:
     span = Span()
     span.attributes.add(key="a").value.string_value = "\x0a\x00" * 10_000
     assert count_values(span.SerializeToString(), Shape.SPAN, 10) == 4
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 16_383, 16_384, 2**21, 2**32 - 1])
+def test_a_length_is_read_as_it_was_written(size: int) -> None:
+    """Alone, and behind the tag of its field."""
+    encoded = encode_length(size)
+    assert read_length(encoded, 0, len(encoded)) == (size, len(encoded))
+    assert wrap_head(2, size) == b"\x12" + encoded

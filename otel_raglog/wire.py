@@ -62,12 +62,22 @@ def wrap(number: int, payload: bytes) -> bytes:
 
 def wrap_head(number: int, size: int) -> bytes:
     """Return what stands before ``size`` bytes in the length-delimited field ``number``."""
-    head = bytearray([number << 3 | LENGTH_DELIMITED])
+    tag = number << 3 | LENGTH_DELIMITED
+    if size < _CONTINUES:
+        return bytes((tag, size))
+    if size < _CONTINUES << 7:  # most spans
+        return bytes((tag, size & 0x7F | _CONTINUES, size >> 7))
+    return bytes((tag,)) + encode_length(size)
+
+
+def encode_length(size: int) -> bytes:
+    """Return ``size`` as a varint; :func:`read_length` reads it."""
+    encoded = bytearray()
     while size >= _CONTINUES:
-        head.append(size & 0x7F | _CONTINUES)
+        encoded.append(size & 0x7F | _CONTINUES)
         size >>= 7
-    head.append(size)
-    return bytes(head)
+    encoded.append(size)
+    return bytes(encoded)
 
 
 def _read_tag(data: bytes, position: int, end: int) -> tuple[int, int]:
