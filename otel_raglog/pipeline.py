@@ -46,7 +46,7 @@ class _LateSpan:
     span: WireSpan
 
 
-class Decisions:
+class LateAdditions:
     """Remembers what late spans of judged traces inherit, for the most recent traces."""
 
     def __init__(self, limit: int) -> None:
@@ -96,7 +96,7 @@ class Pipeline:
         self._metrics = metrics
         self._exemplars = exemplars
         self._options = options
-        self._decisions = Decisions(remember_traces)
+        self._late_additions = LateAdditions(remember_traces)
         self._max_backlog_bytes = backlog_bytes
         self._backlog_bytes = 0
         self._backlog: queue.Queue[HeldTrace | _LateSpan] = queue.Queue(backlog_traces)
@@ -142,7 +142,7 @@ class Pipeline:
 
     def restore(self, trace_id: bytes, late_addition: bytes) -> None:
         """Learn what late spans of a trace get that was decided before a restart."""
-        self._decisions.remember(trace_id, late_addition)
+        self._late_additions.remember(trace_id, late_addition)
 
     # ------------------------------------------------------- what the assembler hands over
 
@@ -171,7 +171,7 @@ class Pipeline:
             self._put_late(trace_id, own)
 
     def _put_late(self, trace_id: bytes, spans: Sequence[WireSpan]) -> None:
-        addition = self._decisions.addition(trace_id)
+        addition = self._late_additions.addition(trace_id)
         self._outlet.put(spans, {span.span_id: addition for span in spans})
 
     def release(self, trace: HeldTrace) -> None:
@@ -244,7 +244,7 @@ class Pipeline:
         )
         judged = [report for report in reports if may_be_rag(report)]
         late_addition = annotate_late(judged) if judged else b""
-        self._decisions.remember(held.trace_id, late_addition)
+        self._late_additions.remember(held.trace_id, late_addition)
         for report in reports:
             if may_be_rag(report):
                 self._metrics.count(report, exemplar=exemplars[report.run.run_id])

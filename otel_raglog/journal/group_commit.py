@@ -15,10 +15,23 @@ class _Ticket:
 
 
 class GroupCommit:
-    """Leader and followers around one file; every method is called with ``lock`` held."""
+    """Leader and followers around the file being written; called with ``lock`` held.
 
-    def __init__(self, lock: threading.Lock) -> None:
+    ``begin`` is called with the lock held each time that somebody is about to sync, and returns
+    the sync of the file that is written then: who waits may wake to another file. What it returns
+    is called without the lock. When that fails, ``failed`` is called with the lock held and the
+    least number that waits, and all who wait get the error: nothing of theirs is sure.
+    """
+
+    def __init__(
+        self,
+        lock: threading.Lock,
+        begin: Callable[[], Callable[[], None]],
+        failed: Callable[[int], None],
+    ) -> None:
         self._lock = lock
+        self._begin = begin
+        self._failed = failed
         self._changed = threading.Condition(lock)
         self._waiting: list[_Ticket] = []
         self._syncing = False
@@ -28,15 +41,11 @@ class GroupCommit:
         """Whether a writer still waits for the disk."""
         return bool(self._waiting)
 
-    def wait(self, number: int, sync: Callable[[], None], failed: Callable[[int], None]) -> None:
+    def wait(self, number: int) -> None:
         """Return when record ``number`` and those before are on the disk; the lock is free meanwhile.
 
-        ``sync`` is called without the lock, by one of the waiting. When it fails, ``failed`` is
-        called with the lock held and the least number that waits, and all who wait get the error:
-        nothing of theirs is sure.
-
         Raises:
-            OSError: that of the failed ``sync``.
+            OSError: that of the failed sync.
 
         """
         ticket = _Ticket(number)
@@ -45,12 +54,13 @@ class GroupCommit:
             if self._syncing:
                 self._changed.wait()
             else:
-                self._lead(sync, failed)
+                self._lead()
         if ticket.error is not None:
             raise ticket.error
 
-    def _lead(self, sync: Callable[[], None], failed: Callable[[int], None]) -> None:
+    def _lead(self) -> None:
         served = list(self._waiting)
+        sync = self._begin()
         error = None
         self._syncing = True
         self._lock.release()
@@ -62,7 +72,7 @@ class GroupCommit:
             self._lock.acquire()
             self._syncing = False
         if error is not None:
-            failed(min(ticket.number for ticket in self._waiting))
+            self._failed(min(ticket.number for ticket in self._waiting))
             served = list(self._waiting)
         self._settle(served, error)
 
@@ -73,7 +83,7 @@ class GroupCommit:
         self._waiting = [ticket for ticket in self._waiting if not ticket.settled]
         self._changed.notify_all()
 
-    def finish(self, sync: Callable[[], None], failed: Callable[[int], None]) -> None:
+    def finish(self) -> None:
         """Serve all who wait, so that the file can be closed; nothing is raised.
 
         The lock may be free for a while, but is not between the last sync and the return.
@@ -82,4 +92,4 @@ class GroupCommit:
             if self._syncing:
                 self._changed.wait()
             else:
-                self._lead(sync, failed)
+                self._lead()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from otel_raglog.clock import Clock
 from otel_raglog.errors import Unavailable
+from otel_raglog.journal.numbering import end_after, holding, ranges
 from otel_raglog.journal.store import Missing
 
 RECORD_OVERHEAD = 100
@@ -91,32 +92,22 @@ class MemoryStore:
     def read(self, number: int) -> bytes:
         """Return the bytes of record ``number``; see :meth:`Store.read`."""
         with self._lock:
-            at = self._position(number)
-            segment = self._segments[at] if at >= 0 else None
-            if segment is None or number >= segment.end:
+            segment = holding(self._segments, number)
+            if segment is None:
                 raise Missing(number)
             chunks = segment.records[number - segment.first]
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    def _position(self, number: int) -> int:
-        """Return the index of the last segment that begins at or before ``number``, or -1."""
-        return bisect_right(self._segments, number, key=lambda segment: segment.first) - 1
-
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of the records present, ascending."""
         with self._lock:
-            ranges = [range(segment.first, segment.end) for segment in self._segments]
-        for numbers in ranges:
-            yield from numbers
+            present = ranges(self._segments)
+        yield from chain.from_iterable(present)
 
     def segment_end(self, number: int) -> int:
         """Return the first number after the segment of ``number``; see :meth:`Store.segment_end`."""
         with self._lock:
-            at = self._position(number)
-            if at >= 0 and number < self._segments[at].end:
-                return self._segments[at].end
-            following = self._segments[at + 1 :]
-            return following[0].first if following else self._next
+            return end_after(self._segments, number, self._next)
 
     def drop_before(self, number: int) -> int:
         """Free the segments all of whose records are less than ``number``; return their bytes."""

@@ -6,9 +6,9 @@ import contextlib
 import errno
 import os
 import threading
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,7 @@ from otel_raglog.errors import ConfigError, Unavailable
 from otel_raglog.journal.claiming import claim_folder
 from otel_raglog.journal.framing import MARK_BYTES, RecordHeader, SegmentHeader, measure
 from otel_raglog.journal.group_commit import GroupCommit
+from otel_raglog.journal.numbering import end_after, holding, ranges
 from otel_raglog.journal.recovery import Recovery, Segment, recover, segment_path
 from otel_raglog.journal.scanning import DAMAGED, read_record
 from otel_raglog.journal.store import Damaged, Missing
@@ -58,7 +59,7 @@ class SegmentStore:
         self._files = files or SystemFiles()
         self._entropy = entropy
         self._lock = threading.Lock()
-        self._group = GroupCommit(self._lock)
+        self._group = GroupCommit(self._lock, self._sync_call, self._withdraw)
         self._closed = False
         self._active: Segment | None = None
         self._descriptor = -1
@@ -119,7 +120,7 @@ class SegmentStore:
                 number = self._next
                 self._write(segment, records, sums)
                 if self._fsync == "group":
-                    self._group.wait(number, self._sync_call(), self._withdraw)
+                    self._group.wait(number)
             except OSError as refused:
                 raise Unavailable(self._says(refused), RETRY_SECONDS) from refused
         return number
@@ -169,7 +170,7 @@ class SegmentStore:
     def _finish(self) -> None:
         """Close the segment being written, after the disk has what writers wait for."""
         active = self._active
-        self._group.finish(self._sync_call(), self._withdraw)
+        self._group.finish()
         if active is not None and self._active is active:
             os.close(self._descriptor)
             self._active = None
@@ -252,7 +253,7 @@ class SegmentStore:
     def read(self, number: int) -> bytes:
         """Return the bytes of record ``number``; see :meth:`Store.read`."""
         with self._lock:
-            segment = self._holding(number)
+            segment = holding(self._segments, number)
             if segment is None:
                 raise Missing(number)
             offset = segment.offsets[number - segment.first]
@@ -284,36 +285,23 @@ class SegmentStore:
     def _condemn(self, segment: Segment, number: int, offset: int) -> None:
         """Note that a record is damaged, unless it was dropped while it was read."""
         with self._lock:
-            if self._holding(number) is not segment:
+            if holding(self._segments, number) is not segment:
                 raise Missing(number)
             at = number - segment.first
             if segment.offsets[at] == offset:
                 segment.offsets[at] = DAMAGED
                 self.damaged_records += 1
 
-    def _position(self, number: int) -> int:
-        """Return the index of the last segment that begins at or before ``number``, or -1."""
-        return bisect_right(self._segments, number, key=lambda segment: segment.first) - 1
-
-    def _holding(self, number: int) -> Segment | None:
-        at = self._position(number)
-        return self._segments[at] if at >= 0 and number < self._segments[at].end else None
-
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of the records present, damaged ones included, ascending."""
         with self._lock:
-            ranges = [range(segment.first, segment.end) for segment in self._segments]
-        for numbers in ranges:
-            yield from numbers
+            present = ranges(self._segments)
+        yield from chain.from_iterable(present)
 
     def segment_end(self, number: int) -> int:
         """Return the first number after the segment of ``number``; see :meth:`Store.segment_end`."""
         with self._lock:
-            holding = self._holding(number)
-            if holding is not None:
-                return holding.end
-            following = self._segments[self._position(number) + 1 :]
-            return following[0].first if following else self._next
+            return end_after(self._segments, number, self._next)
 
     def drop_before(self, number: int) -> int:
         """Remove the files all of whose records are less than ``number``; return their bytes."""
@@ -376,7 +364,7 @@ class SegmentStore:
             if self._closed:
                 return
             self._closed = True
-            self._group.finish(self._sync_call(), self._withdraw)
+            self._group.finish()
             if self._active is not None:
                 os.close(self._descriptor)
                 self._active = None

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from otel_raglog.clock import ManualClock
 from otel_raglog.journal.framing import RECORD_HEADER, SEGMENT_HEADER, RecordHeader, checksum
+from otel_raglog.journal.numbering import holding
 from otel_raglog.journal.segments import SegmentStore
 from otel_raglog.journal.store import Damaged, Missing, Unreadable
 
@@ -182,7 +183,7 @@ class Machine(RuleBasedStateMachine):
         assert self.store.damaged_records == len(self.present_damaged())
 
     def in_file(self, number: int, file: Path) -> bool:
-        segment = self.store._holding(number)
+        segment = holding(self.store._segments, number)
         return segment is not None and segment.path == file
 
     def present_damaged(self) -> set[int]:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 
 import pytest
 
-from otel_raglog.journal.group_commit import GroupCommit
+from otel_raglog.journal.group_commit import GroupCommit, _Ticket
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait, at most ten seconds, for what another thread is about to do."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def test_a_lone_writer_syncs_for_itself():
     """Each wait is one sync, made without the lock."""
     lock = threading.Lock()
-    group = GroupCommit(lock)
     held: list[bool] = []
+    group = GroupCommit(lock, lambda: lambda: held.append(lock.locked()), pytest.fail)
     with lock:
-        group.wait(1, lambda: held.append(lock.locked()), pytest.fail)
-        group.wait(2, lambda: held.append(lock.locked()), pytest.fail)
+        group.wait(1)
+        group.wait(2)
         assert not group.waiting
     assert held == [False, False]
 
@@ -24,23 +34,25 @@ def test_a_lone_writer_syncs_for_itself():
 def test_a_failure_reaches_the_writer_after_the_undoing():
     """``failed`` gets the least number that waits, with the lock held."""
     lock = threading.Lock()
-    group = GroupCommit(lock)
     undone: list[tuple[int, bool]] = []
+    errors = [OSError(5, "no")]
 
-    def refuse() -> None:
-        raise OSError(5, "no")
+    def sync() -> None:
+        if errors:
+            raise errors.pop()
 
+    group = GroupCommit(lock, lambda: sync, lambda number: undone.append((number, lock.locked())))
     with lock, pytest.raises(OSError, match="no"):
-        group.wait(7, refuse, lambda number: undone.append((number, lock.locked())))
+        group.wait(7)
     assert undone == [(7, True)]
     with lock:
-        group.wait(8, lambda: None, pytest.fail)
+        group.wait(8)
+    assert undone == [(7, True)]
 
 
 def test_those_who_come_during_a_sync_are_served_by_the_next():
     """The sync that runs does not count for what was written after it began."""
     lock = threading.Lock()
-    group = GroupCommit(lock)
     running, go = threading.Event(), threading.Event()
     syncs: list[int] = []
 
@@ -49,9 +61,11 @@ def test_those_who_come_during_a_sync_are_served_by_the_next():
         running.set()
         assert go.wait(10)
 
+    group = GroupCommit(lock, lambda: sync, pytest.fail)
+
     def write(number: int) -> None:
         with lock:
-            group.wait(number, sync, pytest.fail)
+            group.wait(number)
 
     threads = [threading.Thread(target=write, args=(1,))]
     threads[0].start()
@@ -70,9 +84,6 @@ def test_those_who_come_during_a_sync_are_served_by_the_next():
 def test_finishing_serves_who_waits():
     """Before a file is closed, its writers have their answer."""
     lock = threading.Lock()
-    group = GroupCommit(lock)
-    with lock:
-        group.finish(pytest.fail, pytest.fail)
     running, go = threading.Event(), threading.Event()
     served: list[int] = []
 
@@ -80,9 +91,14 @@ def test_finishing_serves_who_waits():
         running.set()
         assert go.wait(10)
 
+    group = GroupCommit(lock, lambda: sync, pytest.fail)
+    with lock:
+        group.finish()
+    assert not running.is_set()
+
     def write() -> None:
         with lock:
-            group.wait(1, sync, pytest.fail)
+            group.wait(1)
             served.append(1)
 
     thread = threading.Thread(target=write)
@@ -90,7 +106,61 @@ def test_finishing_serves_who_waits():
     assert running.wait(10)
     go.set()
     with lock:
-        group.finish(sync, pytest.fail)
+        group.finish()
         assert not group.waiting
     thread.join()
     assert served == [1]
+
+
+def test_who_waits_to_finish_syncs_the_file_of_that_time():
+    """Whoever wakes to other writers syncs what these wrote, not the file it had come for.
+
+    That one may be closed by then, and its descriptor be nobody's or another file's.
+    """
+    lock = threading.Lock()
+    current = ["old"]
+    synced: list[str] = []
+    old_runs, new_runs, go_old, go_new = (threading.Event() for _ in range(4))
+
+    def begin() -> Callable[[], None]:
+        name = current[0]
+
+        def sync() -> None:
+            synced.append(name)
+            (old_runs if name == "old" else new_runs).set()
+            assert (go_old if name == "old" else go_new).wait(10)
+
+        return sync
+
+    group = GroupCommit(lock, begin, pytest.fail)
+
+    def write(number: int) -> None:
+        with lock:
+            group.wait(number)
+
+    def finish() -> None:
+        with lock:
+            group.finish()
+
+    def change() -> None:
+        """Finish, as the finisher that is first does, and let two more write to the next file."""
+        with lock:
+            group.finish()
+            current[0] = "new"
+            group.wait(2)
+
+    threads = [threading.Thread(target=write, args=(1,))]
+    threads[0].start()
+    assert old_runs.wait(10)
+    for target in (change, finish):
+        threads.append(threading.Thread(target=target))
+        threads[-1].start()
+        wait_until(lambda: len(group._changed._waiters) == len(threads) - 1)
+    go_old.set()
+    assert new_runs.wait(10)
+    with lock:  # a writer that does not wake before the finisher does
+        group._waiting.append(_Ticket(3))
+    go_new.set()
+    for thread in threads:
+        thread.join(10)
+    assert synced == ["old", "new", "new"]
