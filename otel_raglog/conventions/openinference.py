@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from otel_raglog.conventions.chat import (
-    finish_reason_in,
     message_from_item,
-    messages_in,
-    responses_in,
     tool_calls_of,
-    without_speaker,
 )
+from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.flattened import ListAttribute
 from otel_raglog.conventions.json_text import (
     as_count,
@@ -26,15 +23,13 @@ from otel_raglog.conventions.json_text import (
     parse_json_or_literal,
 )
 from otel_raglog.conventions.masking import is_redacted
-from otel_raglog.conventions.openinference_search import NAME, SearchValues
-from otel_raglog.conventions.queries import embedded_texts_in, query_in, top_k_in
-from otel_raglog.conventions.reprs import message_text
+from otel_raglog.conventions.openinference_search import NAME, SearchReader
+from otel_raglog.conventions.work import NO_TOKENS
 from otel_raglog.model import (
     NOT_CAPTURED,
     AttributeValue,
     Field,
     FieldStatus,
-    Loss,
     Message,
     Role,
     Span,
@@ -74,9 +69,38 @@ _TOKEN_KEYS = (
     "llm.token_count.completion",
     "llm.token_count.total",
 )
-_NO_TOKENS = TokenUsage()
-_NO_LOSS = Loss()
 _NO_MODEL = {"", "unknown", "none"}
+
+_WANTED: Mapping[Role, tuple[Wanted, ...]] = {
+    Role.LLM: (
+        Wanted("messages", ("llm.input_messages.N.message.content", "llm.prompts", "input.value")),
+        Wanted(
+            "output_messages",
+            ("llm.output_messages.N.message.content", "llm.choices", "output.value"),
+        ),
+        Wanted("model", _MODEL_KEYS[:3]),
+        Wanted("tokens", _TOKEN_KEYS),
+        Wanted("finish_reason", ("llm.finish_reason",)),
+    ),
+    Role.EMBEDDER: (
+        Wanted("embedding_texts", ("embedding.embeddings.N.embedding.text", "input.value")),
+        Wanted("model", ("embedding.model_name",)),
+    ),
+    Role.RETRIEVER: (
+        Wanted("query", ("input.value",)),
+        Wanted("documents", ("retrieval.documents.N.document.content", "output.value")),
+    ),
+    Role.RERANKER: (
+        Wanted("query", ("reranker.query", "input.value")),
+        Wanted("input_documents", ("reranker.input_documents.N.document.content", "input.value")),
+        Wanted(
+            "documents",
+            ("reranker.output_documents.N.document.content", "retrieval.documents", "output.value"),
+        ),
+    ),
+    Role.TOOL: (Wanted("query", ("input.value",)), Wanted("documents", ("output.value",))),
+    Role.CHAIN: (Wanted("input", ("input.value",)), Wanted("output", ("output.value",))),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +108,14 @@ class OpenInference:
     """The OpenInference vocabulary."""
 
     name: str = NAME
+    title: str = "OpenInference"
     marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = field(default=())
+    marker_names: tuple[str, ...] = ()
+    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
+    remedy: str = (
+        "OpenInference records content unless it is told to hide it: look for "
+        "OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the like in the environment"
+    )
 
     def read(self, span: Span) -> SpanFacts | None:
         """Return what the span says, ``None`` when it has no OpenInference key."""
@@ -94,50 +124,19 @@ class OpenInference:
         return _Reader(span).facts()
 
 
-class _Reader(SearchValues):
+class _Reader(SearchReader):
     """Reads one span; every method returns one fact."""
-
-    def facts(self) -> SpanFacts:
-        messages = self._messages()
-        output_messages, calls = self._output_messages()
-        documents, structured = self.documents()
-        return SpanFacts(
-            span_id=self.span.span_id,
-            convention=NAME,
-            role=self.role,
-            input=self.input,
-            output=self.output,
-            input_data=self.input_data,
-            output_data=calls if calls and self.output_data is None else self.output_data,
-            query=self._query(),
-            documents=documents,
-            input_documents=self.input_documents(),
-            structured_documents=structured,
-            embedding_texts=self._embedding_texts(),
-            messages=messages,
-            output_messages=output_messages,
-            prompt_template=self.text("llm.prompt_template.template"),
-            prompt_variables=self._variables(),
-            top_k=as_count(self.attributes.get("reranker.top_k")) or top_k_in(self.input_data),
-            model=self._model(),
-            finish_reason=self._finish_reason(),
-            tokens=self._tokens(),
-            tool_name=as_text(self.attributes.get("tool.name")),
-            session_id=self.identity("session.id"),
-            user_id=self.identity("user.id"),
-            loss=self._loss(),
-        )
 
     # ------------------------------------------------------------------ single values
 
-    def _model(self) -> str | None:
+    def model(self) -> str | None:
         for key in _MODEL_KEYS:
             text = as_text(self.attributes.get(key))
             if text is not None and text.lower() not in _NO_MODEL and key not in self.redacted:
                 return text
         return None
 
-    def _finish_reason(self) -> str | None:
+    def finish_reason(self) -> str | None:
         text = as_text(self.attributes.get("llm.finish_reason"))
         if text or self.role is not Role.LLM:
             return text
@@ -146,14 +145,14 @@ class _Reader(SearchValues):
             reason = item.get("message.finish_reason")
             if isinstance(reason, str):
                 return reason
-        return finish_reason_in(self.output.value if self.output_data is None else self.output_data)
+        return super().finish_reason()
 
-    def _tokens(self) -> TokenUsage:
+    def tokens(self) -> TokenUsage:
         if self.attributes.keys().isdisjoint(_TOKEN_KEYS):
-            return _NO_TOKENS
+            return NO_TOKENS
         return TokenUsage(*(as_count(self.attributes.get(key)) for key in _TOKEN_KEYS))
 
-    def _variables(self) -> dict[str, str]:
+    def prompt_variables(self) -> dict[str, str]:
         value = self.attributes.get("llm.prompt_template.variables")
         if value is None:
             return {}
@@ -167,26 +166,25 @@ class _Reader(SearchValues):
             and not is_redacted(text)
         }
 
-    def _query(self) -> Field[str]:
+    def query(self) -> Field[str]:
         if self.role is Role.RERANKER:
             query = self.text("reranker.query")
             if query.status is not FieldStatus.NOT_CAPTURED:
                 return query
-        if self.input.value is None:
-            return self.input
-        data = self.input_data
-        if data is None and self.role is Role.TOOL:
-            data = parse_json_or_literal(self.input.value)
-        if data is None:
-            return self.input
-        text = query_in(data)
-        if text is None:
-            return NOT_CAPTURED
-        return Field(text, FieldStatus.PRESENT, self.input.source)
+        return super().query()
+
+    def top_k(self) -> int | None:
+        return as_count(self.attributes.get("reranker.top_k")) or super().top_k()
+
+    def prompt_template(self) -> Field[str]:
+        return self.text("llm.prompt_template.template")
+
+    def tool_name(self) -> str | None:
+        return as_text(self.attributes.get("tool.name"))
 
     # ------------------------------------------------------------------ texts of models
 
-    def _embedding_texts(self) -> Field[tuple[str, ...]]:
+    def embedding_texts(self) -> Field[tuple[str, ...]]:
         if self.role is not Role.EMBEDDER:
             return NOT_CAPTURED
         listed = self.lists.read("embedding.embeddings")
@@ -203,14 +201,7 @@ class _Reader(SearchValues):
         if listed is not None and texts:
             status = FieldStatus.TRUNCATED if listed.gaps else FieldStatus.PRESENT
             return Field(tuple(texts), status, self.source(listed.key))
-        if self.input.value is None:
-            return missing(self.input.status, self.input.source)
-        found = (
-            (self.input.value,) if self.input_data is None else embedded_texts_in(self.input_data)
-        )
-        if not found:
-            return NOT_CAPTURED
-        return Field(found, self.input.status, self.input.source)
+        return super().embedding_texts()
 
     def _of_items(self, listed: ListAttribute) -> Field[tuple[Message, ...]]:
         messages = tuple(message_from_item(item) for item in listed.items)
@@ -222,7 +213,7 @@ class _Reader(SearchValues):
         cut = listed.gaps or any(key.startswith(listed.key + ".") for key in self.cut)
         return Field(messages, FieldStatus.TRUNCATED if cut else FieldStatus.PRESENT, source)
 
-    def _messages(self) -> Field[tuple[Message, ...]]:
+    def messages(self) -> Field[tuple[Message, ...]]:
         if self.role not in {Role.LLM, Role.UNKNOWN}:
             return NOT_CAPTURED
         listed = self.lists.read("llm.input_messages")
@@ -234,12 +225,7 @@ class _Reader(SearchValues):
         if self.input.value is None or self.role is Role.UNKNOWN:
             absent = self.absent("input.value", "llm.prompts")
             return missing(absent.status, absent.source)
-        found = messages_in(self.input_data)
-        if found is None and self.input_data is None:
-            found = (Message("user", self.input.value),)
-        if found is None:
-            return NOT_CAPTURED
-        return Field(found, self.input.status, self.input.source)
+        return super().messages()
 
     def _prompts(self, key: str, suffix: str, role: str) -> Field[tuple[Message, ...]] | None:
         """Return legacy ``llm.prompts`` / ``llm.choices``: indexed, a list, or one text."""
@@ -262,7 +248,7 @@ class _Reader(SearchValues):
             return None
         return present(tuple(Message(role, text) for text in texts), self.source(key))
 
-    def _output_messages(self) -> tuple[Field[tuple[Message, ...]], object | None]:
+    def output_messages(self) -> tuple[Field[tuple[Message, ...]], object | None]:
         """Return the response, and the tool calls in it as JSON data."""
         if self.role is not Role.LLM:
             return NOT_CAPTURED, None
@@ -276,31 +262,7 @@ class _Reader(SearchValues):
         if self.output.value is None:
             absent = self.absent("output.value", "llm.choices")
             return missing(absent.status, absent.source), None
-        if self.output_data is None:
-            text = without_speaker(message_text(self.output.value) or self.output.value)
-        else:
-            text = next(iter(responses_in(self.output_data)), "")
-            if not text:
-                return NOT_CAPTURED, None
-        message = Message("assistant", text)
-        return Field((message,), self.output.status, self.output.source), None
-
-    def _loss(self) -> Loss:
-        truncated = set(self.cut)
-        for key, read in (("input.value", self.input), ("output.value", self.output)):
-            if read.status is FieldStatus.TRUNCATED:
-                truncated.add(key)
-        span, gaps = self.span, self.lists.gaps()
-        dropped = span.dropped_attributes_count or span.dropped_events_count
-        if not (dropped or gaps or self.redacted or truncated):
-            return _NO_LOSS
-        return Loss(
-            dropped_attributes=span.dropped_attributes_count,
-            dropped_events=span.dropped_events_count,
-            gaps=gaps,
-            redacted=tuple(sorted(self.redacted)),
-            truncated=tuple(sorted(truncated)),
-        )
+        return super().output_messages()
 
 
 def _value(item: object) -> AttributeValue:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from otel_raglog.conventions.chat import responses_in
 from otel_raglog.conventions.documents import (
     chunk_from_item,
     chunks_in,
@@ -13,10 +12,8 @@ from otel_raglog.conventions.documents import (
     with_score_kinds,
 )
 from otel_raglog.conventions.flattened import ListAttribute
-from otel_raglog.conventions.json_text import parse_json
-from otel_raglog.conventions.values import SpanValues
+from otel_raglog.conventions.work import SEARCHING, WorkReader
 from otel_raglog.model import (
-    NOT_CAPTURED,
     Chunk,
     Field,
     FieldStatus,
@@ -51,7 +48,7 @@ _ROLE_BY_KEY = (
 )
 
 
-class SearchValues(SpanValues):
+class SearchReader(WorkReader):
     """One span's role, input and output, and its documents."""
 
     def __init__(self, span: Span) -> None:
@@ -82,7 +79,7 @@ class SearchValues(SpanValues):
             return Field(chunks, FieldStatus.TRUNCATED, source)
         return present(chunks, source)
 
-    def documents(self) -> tuple[Field[tuple[Chunk, ...]], bool]:  # noqa: PLR0911  one return per known shape
+    def documents(self) -> tuple[Field[tuple[Chunk, ...]], bool]:
         """Return results, and whether they came from the structured keys.
 
         LangChain writes ids and scores only into ``output.value``: taken from there. Where
@@ -94,9 +91,8 @@ class SearchValues(SpanValues):
         listed = self.lists.read(key)
         if listed is None and reranked:
             listed = self.lists.read("retrieval.documents")
-        searching = self.role in {Role.RETRIEVER, Role.RERANKER, Role.TOOL}
-        other = chunks_in(self.output_data, bare_strings=searching)
         if listed is not None:
+            other = chunks_in(self.output_data, bare_strings=self.role in SEARCHING)
             read = self._chunks(listed, reranked=reranked)
             if other is None:
                 return read, True
@@ -104,15 +100,7 @@ class SearchValues(SpanValues):
                 return self._completed(listed, read.value or (), other, reranked=reranked), True
             chunks = merged(read.value or (), other)
             return Field(chunks, read.status, read.source), True
-        if other is not None:
-            status = FieldStatus.PRESENT if other else FieldStatus.EMPTY
-            chunks = with_score_kinds(other, reranked=reranked)
-            return Field(chunks, status, self.source("output.value")), False
-        if self.output.status is FieldStatus.REDACTED and searching:
-            return missing(FieldStatus.REDACTED, self.output.source), False
-        if self.role in {Role.RETRIEVER, Role.TOOL}:
-            return self._output_as_document(), False
-        return self.absent(), False
+        return super().documents()
 
     def _completed(
         self,
@@ -138,38 +126,13 @@ class SearchValues(SpanValues):
             return Field(scored, FieldStatus.TRUNCATED, self.source(listed.key))
         return present(scored, self.source("output.value"))
 
-    def _output_as_document(self) -> Field[tuple[Chunk, ...]]:
-        """Return a search result that is one text as one chunk: where it splits is not told.
-
-        A tool's message is opened; the text in it may be JSON documents after all.
-        """
-        read = self.output
-        if read.status is FieldStatus.EMPTY:
-            return Field((), FieldStatus.EMPTY, read.source)
-        if read.value is None:
-            return missing(self.absent("output.value").status)
-        if read.status is FieldStatus.TRUNCATED and self.output_data is None:
-            return missing(FieldStatus.TRUNCATED, read.source)
-        texts = responses_in(read.value if self.output_data is None else self.output_data)
-        if self.output_data is not None and not texts and self.role is Role.RETRIEVER:
-            return NOT_CAPTURED
-        text = "\n".join(texts) or read.value
-        found = chunks_in(parse_json(text), bare_strings=True)
-        if found is None:
-            found = (Chunk(text),)
-        status = read.status if found else FieldStatus.EMPTY
-        return Field(with_score_kinds(found), status, read.source)
-
     def input_documents(self) -> Field[tuple[Chunk, ...]]:
         """Return what a reranker (or a selecting step) was given."""
         listed = self.lists.read("reranker.input_documents")
         if listed is not None:
             return self._chunks(listed)
-        found = chunks_in(self.input_data, bare_strings=self.role is Role.RERANKER)
-        if found is not None:
-            status = FieldStatus.PRESENT if found else FieldStatus.EMPTY
-            return Field(with_score_kinds(found), status, self.source("input.value"))
-        if self.role is not Role.RERANKER:
-            return NOT_CAPTURED
+        read = super().input_documents()
+        if self.role is not Role.RERANKER or read.status is not FieldStatus.NOT_CAPTURED:
+            return read
         absent = self.absent("input.value", "reranker.query")
         return missing(absent.status, absent.source)

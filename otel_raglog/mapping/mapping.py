@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from otel_raglog.conventions.registry import read_span
+from otel_raglog.conventions.choosing import ConventionSet
+from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.mapping.collapse import Call, View, llm_calls
 from otel_raglog.mapping.context import shows_context
 from otel_raglog.mapping.conversation import find_history, find_question, turn_of
@@ -51,7 +52,7 @@ OWN_SCOPES = ("otel_raglog", "otel-raglog", "raglog")
 _CUT_SHORT = {Completion.MAX_WAIT, Completion.EVICTED, Completion.SPAN_LIMIT, Completion.SHUTDOWN}
 
 
-def map_trace(trace: Trace) -> tuple[Run, ...]:
+def map_trace(trace: Trace, conventions: ConventionSet = BUILT_IN) -> tuple[Run, ...]:
     """Return the runs of a trace in order of time, at least one.
 
     Never raises, however odd the spans are. The result does not depend on the order of the
@@ -59,7 +60,7 @@ def map_trace(trace: Trace) -> tuple[Run, ...]:
     judged the one run says why (``skip_reason``, ``notes``).
     """
     spans = unique_spans(s for s in trace.spans if not s.scope_name.startswith(OWN_SCOPES))
-    facts = {span.span_id: read for span in spans if (read := read_span(span)) is not None}
+    facts = {span.span_id: read for span in spans if (read := conventions.read(span)) is not None}
     evaluating = {key for key, read in facts.items() if read.role is Role.EVALUATOR}
     spans = _without(spans, evaluating)
     if not spans:

@@ -1,0 +1,70 @@
+"""What an attribute vocabulary offers: the facts of its spans, and what it can say at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from otel_raglog.model import Role, Span, SpanFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One fact of a span, with the keys that may hold it, best first.
+
+    ``fact`` is the name of a field of :class:`~otel_raglog.model.SpanFacts`. A key that stands
+    for several has ``N`` for an index (``retrieval.documents.N.document.content``); one that is
+    an attribute of an event is written ``event name/attribute``. ``note`` says what else is to be
+    known, for instance that the vocabulary has no key for it.
+    """
+
+    fact: str
+    keys: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Convention(Protocol):
+    """One attribute vocabulary.
+
+    ``marker_prefixes`` are beginnings of attribute or event keys that mark a span as one of
+    this vocabulary; ``marker_names`` are beginnings of span names that do. A span without any
+    of them is forwarded at once and never read.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short snake_case name, for provenance."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What people call the vocabulary, or what writes it."""
+        ...
+
+    @property
+    def marker_prefixes(self) -> tuple[str, ...]:
+        """Beginnings of attribute or event keys."""
+        ...
+
+    @property
+    def marker_names(self) -> tuple[str, ...]:
+        """Beginnings of span names."""
+        ...
+
+    @property
+    def wanted(self) -> Mapping[Role, tuple[Wanted, ...]]:
+        """What a span of each role may say, and under which keys, for ``otel-raglog explain``."""
+        ...
+
+    @property
+    def remedy(self) -> str:
+        """One line: how the content of these spans is turned on, empty when it always is."""
+        ...
+
+    def read(self, span: Span) -> SpanFacts | None:
+        """Return what the span says, ``None`` when it does not speak this vocabulary.
+
+        A pure function of one span. Never raises, whatever the attributes hold.
+        """
+        ...
