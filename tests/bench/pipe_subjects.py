@@ -20,7 +20,8 @@ import yaml
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "support"))
 
-from services import free_port, rotel_agent  # noqa: E402  tests/support is no package
+from ports import free_port  # noqa: E402  tests/support is no package
+from services import rotel_agent  # noqa: E402  tests/support is no package
 
 BATCH_SPANS = 512
 """Both send at most so many spans in a request: 3.7 MB of these."""

@@ -18,7 +18,8 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
-from services import collect, free_port, running_sink, serving, wait_until
+from ports import free_port
+from services import collect, running_sink, serving, wait_until
 
 from otel_raglog import samples
 from otel_raglog.commands.reading import read_files

@@ -17,8 +17,9 @@ from chaos import run_chaos
 from delivery import FAST, assert_conserved, keys, offer, post
 from fault_answers import after, hang
 from fault_backends import fault_backend
+from ports import free_port
 from rag_traces import OTHER_SPANS, RAG_SPANS, rag_trace
-from services import free_port, serving, wait_until
+from services import serving, wait_until
 
 from otel_raglog_exporters.grouping import encode_request
 

@@ -23,9 +23,10 @@ from fault_answers import after, hang, partial, refuse
 from fault_backends import fault_backend
 from fault_relay import Relay
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
+from ports import free_port
 from rag_traces import rag_trace
 from samples import span_message
-from services import free_port, serving, wait_until
+from services import serving, wait_until
 
 from otel_raglog.errors import Unavailable
 from otel_raglog_exporters.grouping import encode_request

@@ -18,9 +18,10 @@ import httpx2
 from delivery import FAST, imbalance, keys
 from fault_backends import FaultBackend, fault_backend
 from otlp_items import items
+from ports import free_port
 from rag_traces import rag_trace
 from samples import origin
-from services import Served, free_port, serving, wait_until
+from services import Served, serving, wait_until
 
 from otel_raglog.model import WireSpan
 from otel_raglog.receive.span import decode_span

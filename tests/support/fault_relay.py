@@ -6,6 +6,8 @@ import contextlib
 import socket
 import threading
 
+from ports import free_port
+
 _CHUNK_BYTES = 64 * 1024
 _ACCEPT_SECONDS = 0.1
 
@@ -13,7 +15,8 @@ _ACCEPT_SECONDS = 0.1
 class Relay:
     """Passes connections to ``127.0.0.1:target`` and breaks them on demand.
 
-    ``port`` stays the same from one :meth:`open` to the next; 0 takes a free one.
+    ``port`` stays the same from one :meth:`open` to the next, and nobody else gets it meanwhile; 0
+    takes a free one.
     """
 
     def __init__(self, target: int, port: int = 0) -> None:
@@ -33,7 +36,7 @@ class Relay:
                 self._mute = False
                 self.drop()  # else clients wait on connections that nobody reads
             return
-        listener = socket.create_server(("127.0.0.1", self.port))
+        listener = socket.create_server(("127.0.0.1", self.port or free_port()))
         listener.settimeout(_ACCEPT_SECONDS)
         self.port = listener.getsockname()[1]
         self._listener, self._mute = listener, False

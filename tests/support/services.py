@@ -18,6 +18,7 @@ from pathlib import Path
 
 import httpx2
 import yaml
+from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families
 
 from otel_raglog.commands.demo import Backend
@@ -26,13 +27,6 @@ from otel_raglog_exporters.grouping import encode_payload
 from otel_raglog_exporters.registry import build_exporter
 
 PATIENCE_SECONDS = 60.0
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @contextmanager
