@@ -8,7 +8,7 @@ WORKERS ?= 2
 .DEFAULT_GOAL := help
 KILLS ?= 200
 CHAOS_SEED ?= 20261130
-.PHONY: help setup demo test chaos e2e lint types imports format bench bench-journal traces package \
+.PHONY: help setup demo test chaos e2e lint types imports format bench bench-journal traces golden-traces conventions package \
     requirements proto clean
 
 help: ## Show the targets
@@ -35,6 +35,7 @@ lint: setup ## Lint, format check, types, import contracts, tests mirror sources
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_twins.py
 	$(BIN)/python scripts/write_reference.py --check
+	$(BIN)/python scripts/write_conventions.py --check
 
 format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .
@@ -46,12 +47,19 @@ e2e: setup ## Replay the bundled traces into real Phoenix and MLflow servers
 bench: setup ## Measure the pipe against rotel, and CPU per run of each part (prints tables)
 	$(BIN)/python tests/bench/pipe.py
 	$(BIN)/python tests/bench/analysis.py
+	$(BIN)/python tests/bench/conventions.py
 
 bench-journal: setup ## Measure the journal's store against a bare write and SQLite
 	$(BIN)/python tests/bench/journal_stores.py
 
 traces: ## Run the sample applications and write the bundled traces anew (SEED=1)
 	tests/apps/run.sh $(SEED) otel_raglog/samples
+
+golden-traces: ## Run real applications under real instrumentations and write the golden traces anew (ENVS="...", ONLY=...)
+	tests/apps/conventions/run.sh $(ENVS)
+
+conventions: setup ## Write docs/reference/conventions.md anew from the golden traces
+	$(BIN)/python scripts/write_conventions.py
 
 package: setup ## Build the wheel from the sdist and try it elsewhere
 	scripts/check_package.sh
@@ -63,6 +71,9 @@ requirements: setup ## Resolve the hashed requirements anew
 	    --no-header --no-annotate --output-file tests/e2e/requirements.txt tests/e2e/requirements.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate --output-file tests/apps/requirements.txt tests/apps/requirements.in
+	for needs in tests/apps/conventions/envs/*/requirements.in; do \
+	    $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
+	        --no-header --no-annotate --output-file $${needs%.in}.txt $$needs; done
 	grep -A 40 '^uv==' requirements/dev.txt | awk 'NR > 1 && /^[a-z]/ {exit} {print}' > requirements/uv.txt
 
 proto: setup ## Generate the _pb2.py files anew
@@ -70,4 +81,4 @@ proto: setup ## Generate the _pb2.py files anew
 	    otel_raglog/journal/journal.proto
 
 clean: ## Remove what the targets above made
-	rm -rf $(VENV) .traces-venv .e2e-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .traces-venv .traces-venvs .e2e-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -28,7 +28,7 @@ class Sink:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self._body()
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
                 sink.add(ExportTraceServiceRequest.FromString(body))
@@ -38,6 +38,17 @@ class Sink:
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
+
+            def _body(self) -> bytes:
+                """Return the body; exporters for JavaScript send it in chunks."""
+                if self.headers.get("Transfer-Encoding") != "chunked":
+                    return self.rfile.read(int(self.headers["Content-Length"]))
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                self.rfile.readline()
+                return body
 
             def log_message(self, *_: object) -> None:
                 """No line per request."""

@@ -8,8 +8,11 @@ from typing import Any
 import yaml
 
 from otel_raglog.analysis import Analyser
+from otel_raglog.building import build_markers
 from otel_raglog.clock import SystemClock
 from otel_raglog.commands.reading import read_files
+from otel_raglog.conventions.choosing import ConventionSet
+from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.mapping import map_trace
 from otel_raglog.model import Run, Stage
@@ -29,12 +32,12 @@ def expected_of(path: Path) -> dict[str, Any]:
     return expected
 
 
-def read_runs(path: Path) -> list[Run]:
+def read_runs(path: Path, conventions: ConventionSet = BUILT_IN) -> list[Run]:
     """Return the runs of a trace file, in order of time."""
     analyser = Analyser((), Rules1(), SystemClock())
     mapped = [
-        (min(span.start_unix_nano for span in trace.spans), map_trace(trace))
-        for held in read_files([path]).traces()
+        (min(span.start_unix_nano for span in trace.spans), map_trace(trace, conventions))
+        for held in read_files([path], markers=build_markers(conventions)).traces()
         for trace in [analyser.decode(held)]
     ]
     return [run for _, runs in sorted(mapped, key=lambda item: item[0]) for run in runs]

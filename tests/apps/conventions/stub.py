@@ -39,59 +39,62 @@ def overlap(query: str, text: str) -> float:
     return round(len(words & set(_WORD.findall(text.lower()))) / max(1, len(words)), 4)
 
 
+class Handler(BaseHTTPRequestHandler):
+    """Answers the calls of one stub."""
+
+    stub: Stub
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        path = self.path.partition("?")[0].rstrip("/")
+        if path == "/_replies":
+            self.stub.tell(body["replies"])
+            self._answer({})
+        elif path.endswith("/chat/completions"):
+            self._chat(body)
+        elif path.endswith("/responses"):
+            self._answer(response(self.stub.next(), body))
+        elif path.endswith("/embeddings"):
+            self._answer(embeddings(body))
+        elif path.endswith("/rerank"):
+            self._answer(reranked(body))
+        else:
+            self._answer({"error": {"message": f"no {path}"}}, 404)
+
+    def _chat(self, body: dict[str, Any]) -> None:
+        message = self.stub.next()
+        if not body.get("stream"):
+            self._answer(completion(message, body))
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for event in chunks(message, body):
+            self.wfile.write(f"data: {event}\n\n".encode())
+        self.close_connection = True
+
+    def _answer(self, value: dict[str, Any], status: int = 200) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """No line per request."""
+
+
 class Stub:
     """Serves while it is open, on a free loopback port."""
 
     def __init__(self) -> None:
         self._replies: list[str | dict[str, Any]] = []
         self._lock = Lock()
-        stub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
-                path = self.path.partition("?")[0].rstrip("/")
-                if path == "/_replies":
-                    stub.tell(body["replies"])
-                    self._answer({})
-                elif path.endswith("/chat/completions"):
-                    self._chat(body)
-                elif path.endswith("/responses"):
-                    self._answer(response(stub.next(), body))
-                elif path.endswith("/embeddings"):
-                    self._answer(embeddings(body))
-                elif path.endswith("/rerank"):
-                    self._answer(reranked(body))
-                else:
-                    self._answer({"error": {"message": f"no {path}"}}, 404)
-
-            def _chat(self, body: dict[str, Any]) -> None:
-                message = stub.next()
-                if not body.get("stream"):
-                    self._answer(completion(message, body))
-                    return
-                self.send_response(200)
-                self.send_header("Content-Type", "text/event-stream")
-                self.send_header("Connection", "close")
-                self.end_headers()
-                for event in chunks(message, body):
-                    self.wfile.write(f"data: {event}\n\n".encode())
-                self.close_connection = True
-
-            def _answer(self, value: dict[str, Any], status: int = 200) -> None:
-                body = json.dumps(value).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """No line per request."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("BoundHandler", (Handler,), {"stub": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
     @property
@@ -226,4 +229,5 @@ def reranked(body: dict[str, Any]) -> dict[str, Any]:
         ({"index": at, "relevance_score": overlap(body["query"], t)} for at, t in enumerate(texts)),
         key=lambda item: -item["relevance_score"],
     )
-    return {"id": "rerank-stub", "results": scored[: body.get("top_n") or len(scored)]}
+    kept = scored[: body.get("top_n") or len(scored)]
+    return {"id": "rerank-stub", "results": kept, "meta": {"api_version": {"version": "2"}}}
