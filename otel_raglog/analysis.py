@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from otel_raglog.checks.check import Check
 from otel_raglog.checks.runner import FailureObserver, measure
 from otel_raglog.clock import Clock
+from otel_raglog.conventions.choosing import ConventionSet
+from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.detect.detector import Detector
 from otel_raglog.errors import BadInput
 from otel_raglog.mapping.mapping import map_trace
@@ -26,6 +28,15 @@ def _is_heavy(run: Run) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapped:
+    """A trace with its runs, and how long each took to map."""
+
+    trace: Trace
+    runs: tuple[Run, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Analyser:
     """The whole local line from spans to verdicts."""
 
@@ -34,6 +45,7 @@ class Analyser:
     clock: Clock
     quote_text: bool = False
     failures: FailureObserver | None = None
+    conventions: ConventionSet = BUILT_IN
 
     def decode(self, held: HeldTrace) -> Trace:
         """Return the readable spans of ``held``; unreadable ones are left out of the analysis."""
@@ -47,10 +59,18 @@ class Analyser:
 
     def reports(self, trace: Trace) -> tuple[Report, ...]:
         """Return one report per run of ``trace``."""
+        return self.reports_of(self.mapped(trace))
+
+    def mapped(self, trace: Trace) -> Mapped:
+        """Return the runs of ``trace``, not judged yet."""
         started = self.clock.perf_counter()
-        runs = map_trace(trace)
-        shared = (self.clock.perf_counter() - started) / max(1, len(runs))
-        return tuple(self._judge(run, shared) for run in runs)
+        runs = map_trace(trace, self.conventions)
+        spent = self.clock.perf_counter() - started
+        return Mapped(trace, runs, spent / max(1, len(runs)))
+
+    def reports_of(self, mapped: Mapped) -> tuple[Report, ...]:
+        """Return the report of each run."""
+        return tuple(self._judge(run, mapped.seconds) for run in mapped.runs)
 
     def judge(self, run: Run) -> Report:
         """Return the report of ``run``."""

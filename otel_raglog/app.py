@@ -13,11 +13,12 @@ from otel_raglog.acceptance import JournalInbox
 from otel_raglog.assemble.assembler import Assembler
 from otel_raglog.assemble.policy import CompletionPolicy
 from otel_raglog.assemble.worker import Worker
-from otel_raglog.building import build_analyser, build_markers
+from otel_raglog.building import build_analyser, build_conventions, build_markers
 from otel_raglog.clock import SystemClock
 from otel_raglog.delivery import Delivery
 from otel_raglog.errors import ConfigError
 from otel_raglog.ledger import Ledger
+from otel_raglog.mapping.fragments import JoinBy
 from otel_raglog.memory_budget import MemoryBudget
 from otel_raglog.options import Config, Hold
 from otel_raglog.outlet import Outlet
@@ -31,6 +32,7 @@ from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.sifting import Sifter
 from otel_raglog.report.annotations import AnnotationOptions
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics, add_gauge
+from otel_raglog.waiting import JoinLimits, WaitingRoom
 from otel_raglog.web.health import health_app
 from otel_raglog.web.metrics import metrics_app
 from otel_raglog.web.server import HttpServer
@@ -39,6 +41,7 @@ _MIB = 1024 * 1024
 _LAST_SECONDS = 1.0
 _HELD_SHARE = 2
 _BACKLOG_SHARE = 4
+_JOIN_SHARE = 8
 _INSTANCE_BYTES = 8
 _NO_LIMITS = {"max_request_bytes": 2**62, "max_spans_per_request": 2**62}
 _log = structlog.get_logger()
@@ -69,6 +72,7 @@ class Service:
         self.metrics = RunMetrics(self.registry, config.metrics.max_label_values)
         instance_id = secrets.token_hex(_INSTANCE_BYTES)
         allowed = AllowList(config.receive.forward_headers)
+        self._conventions = build_conventions(config.conventions)
         self._delivery = Delivery(config, self.ledger, clock, instance_id)
         self._outlet = Outlet(self._delivery.journal.decide)
         self._pipeline = self._build_pipeline(budget_bytes)
@@ -79,7 +83,7 @@ class Service:
             max_request_bytes=int(config.receive.max_request_mib * _MIB),
             max_spans_per_request=config.receive.max_spans_per_request,
         )
-        markers = build_markers()
+        markers = build_markers(self._conventions)
         # What was accepted under wider limits is read as it was then.
         restoring = Sifter(replace(limits, **_NO_LIMITS), markers)
         self._inbox = JournalInbox(self._delivery.journal, self._held, restoring)
@@ -204,6 +208,7 @@ class Service:
                 config.analysis,
                 quote_text=config.explanations.quote_text,
                 failures=self.metrics,
+                conventions=self._conventions,
             ),
             self._outlet,
             self.metrics,
@@ -215,7 +220,20 @@ class Service:
             limits=TraceLimits(
                 config.analysis.max_trace_spans, int(config.analysis.max_trace_text_mib * _MIB)
             ),
+            room=self._build_room(budget_bytes),
         )
+
+    def _build_room(self, budget_bytes: int) -> WaitingRoom | None:
+        join = self._config.join
+        if not join.enabled:
+            return None
+        limits = JoinLimits(
+            by=JoinBy(join.by),
+            window_seconds=join.window_seconds,
+            max_fragments=join.max_fragments,
+            max_bytes=min(int(join.max_mib * _MIB), budget_bytes // _JOIN_SHARE),
+        )
+        return WaitingRoom(limits, self._clock)
 
     def _build_servers(self, intake: Intake, allowed: AllowList) -> dict[str, HttpServer]:
         receive, metrics, health = self._config.receive, self._config.metrics, self._config.health
@@ -254,6 +272,7 @@ class Service:
             self._held.bytes
             + self._assembler.held_bytes
             + self._pipeline.backlog_bytes
+            + self._pipeline.waiting_bytes
             + self._delivery.memory_bytes
         )
 
@@ -268,6 +287,11 @@ class Service:
                 "raglog_backlog_traces",
                 "Traces that wait to be judged.",
                 lambda: self._pipeline.backlog,
+            ),
+            (
+                "raglog_fragments_pending",
+                "Traces that wait for the other traces of their run.",
+                lambda: self._pipeline.waiting_fragments,
             ),
             ("raglog_journal_bytes", "Size of the journal.", lambda: journal.size_bytes),
             (

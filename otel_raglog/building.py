@@ -9,20 +9,42 @@ from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.runner import FailureObserver
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
 from otel_raglog.clock import SystemClock
-from otel_raglog.conventions.registry import marker_names, marker_prefixes
+from otel_raglog.conventions.choosing import ConventionSet
+from otel_raglog.conventions.custom import Custom
+from otel_raglog.conventions.registry import (
+    BUILT_IN,
+    marker_names,
+    marker_prefixes,
+    marker_scopes,
+    value_keys,
+    value_parts,
+)
 from otel_raglog.detect.rules1 import Rules1
-from otel_raglog.options import Analysis
+from otel_raglog.options import Analysis, Conventions
 from otel_raglog.receive.markers import Markers
 
 _MOST_THREADS = 4
 
 
-def build_analyser(options: Analysis, *, quote_text: bool, failures: FailureObserver) -> Analyser:
+def build_conventions(options: Conventions) -> ConventionSet:
+    """Return the user's own rules before everything that is built in."""
+    if not options.custom:
+        return BUILT_IN
+    return ConventionSet((Custom(options.custom), *BUILT_IN.conventions))
+
+
+def build_analyser(
+    options: Analysis,
+    *,
+    quote_text: bool,
+    failures: FailureObserver,
+    conventions: ConventionSet = BUILT_IN,
+) -> Analyser:
     """Return the local detector. Raises :class:`ConfigError` when the model file is damaged."""
     encoder = _build_encoder(options) if "similarity" in options.checks else None
     groups = tuple(f"{group}." for group in options.checks)
     checks = tuple(check for check in build_checks(encoder) if check.name.startswith(groups))
-    return Analyser(checks, Rules1(), SystemClock(), quote_text, failures)
+    return Analyser(checks, Rules1(), SystemClock(), quote_text, failures, conventions)
 
 
 def _build_encoder(options: Analysis) -> MiniLmEncoder:
@@ -32,9 +54,12 @@ def _build_encoder(options: Analysis) -> MiniLmEncoder:
     return encoder
 
 
-def build_markers() -> Markers:
-    """Return what makes a span worth holding, by the registered conventions."""
+def build_markers(conventions: ConventionSet = BUILT_IN) -> Markers:
+    """Return what makes a span worth holding, by the conventions that read it."""
     return Markers(
-        tuple(prefix.encode() for prefix in marker_prefixes()),
-        tuple(name.encode() for name in marker_names()),
+        tuple(prefix.encode() for prefix in marker_prefixes(conventions)),
+        tuple(name.encode() for name in marker_names(conventions)),
+        tuple(key.encode() for key in value_keys(conventions)),
+        tuple(part.encode() for part in value_parts(conventions)),
+        tuple(scope.encode() for scope in marker_scopes(conventions)),
     )

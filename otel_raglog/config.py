@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import urlsplit, urlunsplit
 
 import yaml
@@ -196,6 +196,22 @@ def _variable(option: str) -> str:
     return ENV_PREFIX + option.replace(".", ENV_DELIMITER).upper()
 
 
+def _fields_at(place: Sequence[int | str]) -> Iterator[str]:
+    """Yield the options that are known at a place, also within lists and mappings."""
+    annotation: Any = Config
+    for part in place:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            info = annotation.model_fields.get(str(part))
+            annotation = info.annotation if info else None
+        else:
+            inner = [item for item in get_args(annotation) if item is not Ellipsis]
+            annotation = inner[-1] if inner else None
+        if get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield from annotation.model_fields
+
+
 def _nearest(option: str, known: list[str]) -> str | None:
     return next(iter(difflib.get_close_matches(option, known, n=1, cutoff=0.5)), None)
 
@@ -217,17 +233,16 @@ def _describe(error: ValidationError) -> str:
     for problem in error.errors():
         option = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            parent = option.rpartition(".")[0]
-            siblings = sorted(
-                {
-                    name.removeprefix(f"{parent}.").partition(".")[0]
-                    for name in known
-                    if name.startswith(parent)
-                }
-            )
-            nearest = _nearest(option, known) or _nearest(option.rpartition(".")[2], siblings)
+            parent, _, typed = option.rpartition(".")
+            siblings = sorted(_fields_at(problem["loc"][:-1]))
+            nearest = _nearest(option, known)
+            if nearest is None or "." in option.removeprefix(nearest):  # within a list
+                beside = _nearest(typed, siblings)
+                nearest = f"{parent}.{beside}" if beside and parent else beside
             hint = f"did you mean {nearest}? " if nearest else ""
             lines.append(f"unknown option {option}: {hint}known here: {', '.join(siblings)}")
         else:
-            lines.append(f"option {option}: {problem['msg']} (got {problem['input']!r})")
+            lines.append(
+                f"option {option}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"
+            )
     return "; ".join(lines)

@@ -446,9 +446,14 @@ def missing(status: FieldStatus, source: Provenance | None = None) -> Field[Neve
 
 
 class Role(StrEnum):
-    """What kind of work a span says it did; stages are inferred from roles by the mapping."""
+    """What kind of work a span says it did; stages are inferred from roles by the mapping.
+
+    ``rewriter`` and ``ignored`` stand in no vocabulary: a user's rules say them, and a framework
+    whose components are known by name.
+    """
 
     LLM = "llm"
+    REWRITER = "rewriter"
     EMBEDDER = "embedder"
     RETRIEVER = "retriever"
     RERANKER = "reranker"
@@ -458,6 +463,7 @@ class Role(StrEnum):
     AGENT = "agent"
     EVALUATOR = "evaluator"
     GUARDRAIL = "guardrail"
+    IGNORED = "ignored"
     UNKNOWN = "unknown"
 
 
@@ -523,7 +529,9 @@ class SpanFacts:
     ``input_data`` / ``output_data`` are the parsed JSON of ``input`` / ``output`` when these
     are JSON, else ``None``. ``documents`` are a retriever's or reranker's results;
     ``input_documents`` are what a reranker was given. ``structured_documents`` tells that
-    the documents came from the convention's own structured keys.
+    the documents came from the convention's own structured keys. ``component`` names what did
+    the work where all spans of a framework have the same name. ``settled`` tells that a user
+    said what the role is: no name makes it another one.
     """
 
     span_id: bytes
@@ -547,9 +555,11 @@ class SpanFacts:
     finish_reason: str | None = None
     tokens: TokenUsage = TokenUsage()
     tool_name: str | None = None
+    component: str | None = None
     session_id: str | None = None
     user_id: str | None = None
     loss: Loss = Loss()
+    settled: bool = False
 
 
 # ------------------------------------------------------------------------------- runs
@@ -714,6 +724,8 @@ class Run:
     span_ids: tuple[bytes, ...] = ()
     skip_reason: str | None = None
     notes: tuple[str, ...] = ()
+    joined_traces: tuple[bytes, ...] = ()
+    """The traces that its spans are of, where these are several."""
 
     def steps(self, stage: Stage) -> tuple[Step, ...]:
         """Return the steps of ``stage``, in time order."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from otel_raglog.custom_rules import CustomRule
 from otel_raglog.model import Signal
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -171,6 +172,56 @@ class Analysis(_Section):
     )
 
 
+class Conventions(_Section):
+    """Which attributes are read, and what they mean."""
+
+    custom: tuple[CustomRule, ...] = Field(
+        (),
+        description="Rules for attributes and spans of your own, before everything that is built "
+        "in: docs/custom-conventions.md.",
+    )
+
+    @field_validator("custom")
+    @classmethod
+    def _names_are_unique(cls, rules: tuple[CustomRule, ...]) -> tuple[CustomRule, ...]:
+        names = [rule.name for rule in rules]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"several rules have the name {', '.join(twice)}")
+        return rules
+
+
+class Join(_Section):
+    """Several traces as one run: for applications without a span around each question."""
+
+    enabled: bool = Field(
+        default=False,
+        description="true: a trace that only searches, or only calls an LLM, waits for the others "
+        "of its run, and is judged with them.",
+    )
+    by: Literal["session", "service"] = Field(
+        "session",
+        description="What traces of one run have in common beside their texts: a session or "
+        "conversation id, or service.name and service.instance.id.",
+    )
+    window_seconds: float = Field(
+        10,
+        gt=0,
+        le=_LONGEST_SECONDS,
+        description="Longest wait for other traces of a run, on top of hold.*, and longest time "
+        "between the spans of two that are joined.",
+    )
+    max_fragments: int = Field(
+        10_000, gt=0, description="Most traces that wait; then the oldest are judged alone."
+    )
+    max_mib: float = Field(
+        64,
+        gt=0,
+        description="Most MiB that waiting traces take, and at most an eighth of "
+        "memory.budget_mib; then the oldest are judged alone.",
+    )
+
+
 class Explanations(_Section):
     """The words beside a verdict."""
 
@@ -264,7 +315,9 @@ class Config(_Section):
     dead_letters: DeadLetters = DeadLetters()
     memory: Memory = Memory()
     hold: Hold = Hold()
+    conventions: Conventions = Conventions()
     analysis: Analysis = Analysis()
+    join: Join = Join()
     explanations: Explanations = Explanations()
     annotations: Annotations = Annotations()
     exporters: dict[str, Annotated[Destination, BeforeValidator(_kind_first)]] = Field(

@@ -45,11 +45,27 @@ class Outlet:
 
         With ``trace_id`` they are a whole trace, whose later spans get ``late_addition``.
         """
-        if not spans:
-            return
-        decisions, payloads = zip(*_compose(spans, additions), strict=True)
-        first = replace(decisions[0], trace_id=trace_id, late_addition=late_addition)
-        self._write((first, *decisions[1:]), payloads)
+        self.put_together([(trace_id, spans)], additions, late_addition=late_addition)
+
+    def put_together(
+        self,
+        traces: Sequence[tuple[bytes, Sequence[WireSpan]]],
+        additions: Mapping[bytes, bytes] = _NOTHING,
+        *,
+        late_addition: bytes = b"",
+    ) -> None:
+        """Let several traces, each an id and its spans, go at once: all of them, or none yet."""
+        decisions: list[Decision] = []
+        payloads: list[Payload] = []
+        for trace_id, spans in traces:
+            if not spans:
+                continue
+            own, bodies = zip(*_compose(spans, additions), strict=True)
+            first = replace(own[0], trace_id=trace_id, late_addition=late_addition)
+            decisions += (first, *own[1:])
+            payloads += bodies
+        if decisions:
+            self._write(decisions, payloads)
 
     def give_up(self) -> None:
         """Stop waiting for the journal."""

@@ -5,16 +5,23 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
 
 from otel_raglog.analysis import Analyser
-from otel_raglog.model import HeldTrace, Span, Trace, WireSpan
+from otel_raglog.model import HeldTrace, Report, Span, Trace, WireSpan
 from otel_raglog.outlet import Outlet
-from otel_raglog.report.annotations import AnnotationOptions, annotate, annotate_late, may_be_rag
+from otel_raglog.report.annotations import (
+    AnnotationOptions,
+    annotate,
+    annotate_joined,
+    annotate_late,
+    may_be_rag,
+)
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics
+from otel_raglog.waiting import Leaving, Settled, Waiting, WaitingRoom, settle
 
 _IDLE_SECONDS = 0.1
 _LAST_SECONDS = 1.0
@@ -75,6 +82,9 @@ class Pipeline:
 
     Fail open: a trace that cannot be judged, or finds the backlog full, is forwarded as it came
     and counted in ``raglog_skipped_total``.
+
+    With a waiting ``room``, traces that are only a part of a run wait there for the others of it;
+    what is joined is judged once and leaves at once.
     """
 
     def __init__(
@@ -89,8 +99,10 @@ class Pipeline:
         backlog_bytes: int,
         remember_traces: int,
         limits: TraceLimits = TraceLimits(),
+        room: WaitingRoom | None = None,
     ) -> None:
         self._limits = limits
+        self._room = room
         self._analyser = analyser
         self._outlet = outlet
         self._metrics = metrics
@@ -140,6 +152,16 @@ class Pipeline:
         """Memory that traces take that wait to be judged."""
         return self._backlog_bytes
 
+    @property
+    def waiting_fragments(self) -> int:
+        """Traces that wait for the other traces of their run."""
+        return len(self._room) if self._room is not None else 0
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Memory that these take."""
+        return self._room.size_bytes if self._room is not None else 0
+
     def restore(self, trace_id: bytes, late_addition: bytes) -> None:
         """Learn what late spans of a trace get that was decided before a restart."""
         self._late_additions.remember(trace_id, late_addition)
@@ -160,7 +182,7 @@ class Pipeline:
         for span in spans:
             with self._queued_lock:
                 waiting = span.trace_id in self._queued
-            if waiting:
+            if waiting or (self._room is not None and span.trace_id in self._room):
                 try:
                     self._backlog.put_nowait(_LateSpan(span))
                 except queue.Full:
@@ -203,15 +225,19 @@ class Pipeline:
                 item = self._backlog.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 if self._no_more.is_set():
+                    self._empty_room()
                     return
+                self._let_leave()
                 continue
             if isinstance(item, _LateSpan):
-                self._put_late(item.span.trace_id, [item.span])
-                continue
-            try:
-                self._settle(item)
-            finally:
-                self._forget(item)
+                if self._room is None or not self._room.add_late(item.span):
+                    self._put_late(item.span.trace_id, [item.span])
+            else:
+                try:
+                    self._settle(item)
+                finally:
+                    self._forget(item)
+            self._let_leave()
 
     def _settle(self, held: HeldTrace) -> None:
         """Let a trace go, with its verdict when there is one."""
@@ -219,38 +245,127 @@ class Pipeline:
             self._pass_unjudged(held, "shutdown")
             return
         try:
-            additions, late_addition = self._judge(held)
+            judged = self._judge(held)
         except Exception as error:  # noqa: BLE001  fail open: no detector may cost a span
             self._note(error)
             self._pass_unjudged(held, "error")
             return
+        if judged is None:  # it waits for the other traces of its run
+            return
+        additions, late_addition = judged
         self._outlet.put(held.spans, additions, trace_id=held.trace_id, late_addition=late_addition)
 
-    def _judge(self, held: HeldTrace) -> tuple[dict[bytes, bytes], bytes]:
-        """Return what to append to the trace's spans, by id, and to those that come late."""
+    def _judge(self, held: HeldTrace) -> tuple[dict[bytes, bytes], bytes] | None:
+        """Return what to append to the trace's spans, by id, and to those that come late.
+
+        ``None`` when the trace waits in the room.
+        """
         trace = self._analyser.decode(held)
         if self._limits.passed_by(trace):
             self._metrics.skipped.labels("too_large").inc()
             return {}, b""
-        reports = self._analyser.reports(trace)
+        if self._room is None:
+            reports = self._analyser.reports(trace)
+        else:
+            mapped = self._analyser.mapped(trace)
+            if self._room.offer(held, mapped):
+                return None
+            reports = self._analyser.reports_of(mapped)
+        return self._annotate(reports, {span.span_id: span for span in trace.spans}, [held])
+
+    def _annotate(
+        self, reports: Sequence[Report], spans: Mapping[bytes, Span], traces: Sequence[HeldTrace]
+    ) -> tuple[dict[bytes, bytes], bytes]:
+        """Count the reports of traces, and return what to append to their spans."""
         exemplars = {
             report.run.run_id: self._exemplars.choose(report.verdict) for report in reports
         }
         additions = annotate(
             reports,
-            {span.span_id: span for span in trace.spans},
+            spans,
             self._options,
             exemplars=frozenset(run_id for run_id, chosen in exemplars.items() if chosen),
         )
         judged = [report for report in reports if may_be_rag(report)]
         late_addition = annotate_late(judged) if judged else b""
-        self._late_additions.remember(held.trace_id, late_addition)
+        for held in traces:
+            self._late_additions.remember(held.trace_id, late_addition)
         for report in reports:
             if may_be_rag(report):
                 self._metrics.count(report, exemplar=exemplars[report.run.run_id])
             else:
                 self._metrics.skipped.labels(report.skip_reason or "unknown").inc()
         return additions, late_addition
+
+    # ------------------------------------------------- traces that are a part of a run
+
+    def _let_leave(self) -> None:
+        """Let the fragments go whose wait is over."""
+        if self._room is None:
+            return
+        while not self._abandoned.is_set():
+            try:
+                leaving = self._room.next_leaving()
+            except Exception as error:  # noqa: BLE001  fail open: joining costs no span either
+                self._note(error)
+                self._pass_members_unjudged(self._room.clear(), "error")
+                return
+            if leaving is None:
+                return
+            self._settle_waiting(self._room, leaving)
+
+    def _empty_room(self) -> None:
+        """Let all fragments go, each by itself: nothing that they could wait for comes."""
+        while (
+            self._room is not None
+            and not self._abandoned.is_set()
+            and (leaving := self._room.next_of_all()) is not None
+        ):
+            self._settle_waiting(self._room, leaving)
+
+    def _settle_waiting(self, room: WaitingRoom, leaving: Leaving) -> None:
+        """Let fragments go, with their verdicts when there are any."""
+        judged: list[tuple[Settled, dict[bytes, bytes], bytes]] = []
+        reason = "shutdown"
+        try:
+            if not self._hurrying.is_set():
+                for settled in settle(leaving, self._analyser, self._limits.passed_by):
+                    item = (settled, *self._annotate_settled(settled))
+                    judged.append(item)
+        except Exception as error:  # noqa: BLE001  fail open: no detector may cost a span
+            self._note(error)
+            reason = "error"
+        left: set[bytes] = set()
+        for settled, additions, late_addition in judged:
+            traces = [(member.held.trace_id, member.held.spans) for member in settled.members]
+            self._outlet.put_together(traces, additions, late_addition=late_addition)
+            left.update(trace_id for trace_id, _ in traces)
+        room.forget(leaving)
+        self._pass_members_unjudged(
+            [member for member in leaving.members if member.held.trace_id not in left], reason
+        )
+        for member in leaving.members:
+            if member.late and member.held.trace_id in left:
+                self._put_late(member.held.trace_id, member.late)
+
+    def _annotate_settled(self, settled: Settled) -> tuple[dict[bytes, bytes], bytes]:
+        traces = [member.held for member in settled.members]
+        spans = {s.span_id: s for member in settled.members for s in member.mapped.trace.spans}
+        additions, late_addition = self._annotate(settled.reports, spans, traces)
+        if len(traces) > 1:
+            self._metrics.joined_traces.inc(len(traces))
+            (report,) = settled.reports
+            for member in settled.members:
+                top = member.mapped.runs[0].top_span_id
+                if top != report.run.top_span_id:
+                    additions[top] = additions.get(top, b"") + annotate_joined(report)
+        return additions, late_addition
+
+    def _pass_members_unjudged(self, members: Sequence[Waiting], reason: str) -> None:
+        for member in members:
+            self._pass_unjudged(member.held, reason)
+            if member.late:
+                self._put_late(member.held.trace_id, member.late)
 
     def _pass_unjudged(self, trace: HeldTrace, reason: str) -> None:
         self._metrics.skipped.labels(reason).inc()

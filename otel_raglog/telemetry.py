@@ -117,6 +117,9 @@ class RunMetrics:
         self.traces_evicted = counter(
             "raglog_traces_evicted", "Traces released before they were whole.", "reason"
         )
+        self.joined_traces = counter(
+            "raglog_joined_traces", "Traces that were judged as one run with others."
+        )
         self.probability = histogram(
             "raglog_stage_fault_probability",
             "Probability that a stage is faulty.",

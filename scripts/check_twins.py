@@ -30,6 +30,7 @@ NO_BEHAVIOUR = {
     "otel_raglog/journal/journal_pb2.py": "generated",
     "otel_raglog/options.py": "declarations, tested through tests/unit/test_config.py",
     "otel_raglog/checks/check.py": "a protocol",
+    "otel_raglog/conventions/convention.py": "a protocol, kept by tests/contract/test_conventions.py",
     "otel_raglog/detect/detector.py": "a protocol",
     "otel_raglog/detect/rules1_weights.py": "a table of constants",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,14 +15,19 @@ from rich.console import Console
 from rich.progress import Progress
 
 from otel_raglog.analysis import Analyser
-from otel_raglog.building import build_analyser
+from otel_raglog.building import build_analyser, build_conventions, build_markers
 from otel_raglog.checks.runner import LoggingFailures
+from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT, FAULTS_FOUND
 from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.tables import print_reports
+from otel_raglog.config import load_config
+from otel_raglog.mapping.fragments import JoinBy
+from otel_raglog.mapping.sessions import number_turns
 from otel_raglog.model import HeldTrace, Report, Run, RunVerdict
-from otel_raglog.options import Analysis
+from otel_raglog.options import Join
 from otel_raglog.report.json_report import to_json
+from otel_raglog.waiting import reports_of_all
 
 _PLAIN_EVERY = 500
 
@@ -50,6 +56,15 @@ Files = Annotated[
 ]
 
 
+JoinFlag = Annotated[
+    bool,
+    typer.Option(
+        "--join",
+        help="Join traces of one run, as join.enabled does (by join.by, within join.window_seconds).",
+    ),
+]
+
+
 def analyze(
     files: Files,
     output_format: Annotated[
@@ -67,19 +82,29 @@ def analyze(
     encoder_threads: Annotated[
         int, typer.Option(min=0, help="Texts encoded side by side; 0: one per core, 4 at most.")
     ] = 0,
+    join: JoinFlag = False,
+    config: ConfigFile = None,
 ) -> None:
     """Judge every stage of every run in FILES.
 
     Exit code 0: done; 1: faults found with --fail-on faulty; 2: bad usage or input (what could be
-    read is still printed).
+    read is still printed). What --config says of conventions, analysis and explanations counts
+    here too. Runs of one session are numbered in order of time where no history tells their turn.
     """
-    reading = read_files(files)
+    loaded = load_config(config)
+    conventions = build_conventions(loaded.conventions)
+    reading = read_files(files, markers=build_markers(conventions))
+    threads = encoder_threads or loaded.analysis.encoder_threads
     analyser = build_analyser(
-        Analysis(encoder_threads=encoder_threads), quote_text=quote_text, failures=LoggingFailures()
+        loaded.analysis.model_copy(update={"encoder_threads": threads}),
+        quote_text=quote_text or loaded.explanations.quote_text,
+        failures=LoggingFailures(),
+        conventions=conventions,
     )
     traces = reading.traces()
-    groups = judge_all(traces, reading.runs, analyser)
-    reports = [*_with_progress(groups, len(traces) + len(reading.runs))]
+    groups = judge_all(traces, reading.runs, analyser, joining(loaded.join, wanted=join))
+    shown = with_progress(groups, len(traces) + len(reading.runs))
+    reports = with_turns([report for group in shown for report in group])
     _print(reports, output_format, content=content)
     report_problems(reading.problems)
     if reading.problems:
@@ -89,13 +114,33 @@ def analyze(
 
 
 def judge_all(
-    traces: Sequence[HeldTrace], records: Sequence[Run], analyser: Analyser
+    traces: Sequence[HeldTrace],
+    records: Sequence[Run],
+    analyser: Analyser,
+    join: Join | None = None,
 ) -> Iterator[Sequence[Report]]:
-    """Yield the reports of each trace, then of each run record."""
-    for held in traces:
-        yield analyser.reports(analyser.decode(held))
+    """Yield the reports of each trace, or of those joined as one run, then of each run record."""
+    if join is not None:
+        yield from reports_of_all(traces, analyser, JoinBy(join.by), join.window_seconds)
+    else:
+        for held in traces:
+            yield analyser.reports(analyser.decode(held))
     for run in records:
         yield (analyser.judge(run),)
+
+
+def joining(options: Join, *, wanted: bool) -> Join | None:
+    """Return how to join traces; ``None`` when neither the command nor the options ask for it."""
+    return options if wanted or options.enabled else None
+
+
+def with_turns(reports: Sequence[Report]) -> list[Report]:
+    """Return reports with the turns of their runs, as far as all of them together tell them."""
+    runs = number_turns([report.run for report in reports])
+    return [
+        report if run is report.run else replace(report, run=run)
+        for report, run in zip(reports, runs, strict=True)
+    ]
 
 
 def report_problems(problems: Iterable[str]) -> None:
@@ -104,17 +149,18 @@ def report_problems(problems: Iterable[str]) -> None:
         sys.stderr.write(f"otel-raglog: {problem}\n")
 
 
-def _with_progress(groups: Iterator[Sequence[Report]], total: int) -> Iterator[Report]:
+def with_progress(groups: Iterator[Sequence[Report]], total: int) -> Iterator[Sequence[Report]]:
+    """Yield ``groups``, and say on stderr how many of ``total`` there were."""
     console = Console(stderr=True)
     if console.is_terminal:
         with Progress(console=console, transient=True) as progress:
             task = progress.add_task("Judging", total=total)
             for group in groups:
-                yield from group
+                yield group
                 progress.advance(task)
         return
     for number, group in enumerate(groups, 1):
-        yield from group
+        yield group
         if number % _PLAIN_EVERY == 0:
             sys.stderr.write(f"judged {number} of {total}\n")
 

@@ -1,40 +1,54 @@
-"""``otel-raglog explain``: a file of traces to the words that say which span became which step."""
+"""``otel-raglog explain``: files of traces to what was read of which span, and what to do about it."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
 
-from otel_raglog.building import build_analyser
+from otel_raglog.analysis import Analyser
+from otel_raglog.building import build_analyser, build_conventions, build_markers
 from otel_raglog.checks.runner import LoggingFailures
-from otel_raglog.commands.analyze import Files, judge_all, report_problems
-from otel_raglog.commands.exit_codes import BAD_INPUT
-from otel_raglog.commands.reading import read_files
-from otel_raglog.commands.tables import printable, shorten
-from otel_raglog.errors import BadInput
-from otel_raglog.model import (
-    AssemblyStep,
-    EmbedStep,
-    Field,
-    GenerateStep,
-    Measurement,
-    Report,
-    RerankStep,
-    RetrieveStep,
-    RewriteStep,
-    Stage,
-    Step,
-    Verdict,
+from otel_raglog.commands.analyze import (
+    Files,
+    JoinFlag,
+    joining,
+    judge_all,
+    report_problems,
+    with_progress,
+    with_turns,
 )
-from otel_raglog.options import Analysis
+from otel_raglog.commands.config import ConfigFile
+from otel_raglog.commands.exit_codes import BAD_INPUT
+from otel_raglog.commands.reading import Reading, read_files
+from otel_raglog.commands.run_tree import run_tree
+from otel_raglog.commands.setup_summary import print_setup, setup_json
+from otel_raglog.commands.span_tree import span_tree
+from otel_raglog.config import load_config
+from otel_raglog.errors import BadInput
+from otel_raglog.explaining.explained_trace import ExplainedTrace, explain_trace
+from otel_raglog.explaining.setup import SetupSummary
+from otel_raglog.model import HeldTrace, Report, Span
+from otel_raglog.options import Join
+from otel_raglog.receive.markers import Markers
 
-_WIDTH = 100
 _LONGEST_LINE = 2_500
+
+
+class SetupFormat(StrEnum):
+    """How the summary of the set-up is printed."""
+
+    TABLE = "table"
+    JSON = "json"
 
 
 def explain(
@@ -45,177 +59,161 @@ def explain(
     measurements: Annotated[
         bool, typer.Option("--measurements", help="Also print every measurement.")
     ] = False,
+    setup: Annotated[
+        bool,
+        typer.Option(
+            "--setup",
+            help="Sum up all traces: which stages are captured, how often, from which spans, and "
+            "what to do about the others.",
+        ),
+    ] = False,
+    setup_format: Annotated[
+        SetupFormat, typer.Option("--format", help="How --setup prints.")
+    ] = SetupFormat.TABLE,
+    join: JoinFlag = False,
+    config: ConfigFile = None,
 ) -> None:
     """Print which span became which step and why, what was read where, and the verdicts.
 
-    Where nothing was judged, print why.
+    For each trace: its runs, then the tree of its spans, with the keys that were used and those
+    that were looked for in vain, what was lost, and what to do about it. Where nothing was judged,
+    print why. docs/connecting.md tells how to read it.
     """
-    problems, reports = _reports(files)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        # Away from a terminal lines stay whole: somebody may search them.
-        console = Console(highlight=False, width=_LONGEST_LINE)
-    wanted = [
-        report
-        for report in reports
-        if trace is None or report.run.trace_id.hex().startswith(trace.lower())
-    ]
-    if not wanted and not problems:
-        console.print(
-            f"No trace whose id starts with {trace} in these files."
-            if trace and reports
-            else "No span in these files may belong to a run."
+    if setup_format is SetupFormat.JSON and not setup:
+        raise typer.BadParameter("json is a form of --setup alone", param_hint="--format")
+    loaded = load_config(config)
+    conventions = build_conventions(loaded.conventions)
+    # What is captured does not depend on verdicts, and many traces are soon mapped.
+    options = loaded.analysis.model_copy(update={"checks": ()}) if setup else loaded.analysis
+    analyser = build_analyser(
+        options, quote_text=False, failures=LoggingFailures(), conventions=conventions
+    )
+    problems, readings = _read(files, build_markers(conventions), together=setup)
+    groups = _judged(readings, analyser, joining(loaded.join, wanted=join))
+    wanted = [group for group in groups if trace is None or group.is_of(trace.lower())]
+    if setup:
+        _print_setup(wanted, analyser, setup_format)
+    else:
+        _print_traces(wanted, analyser, measurements=measurements)
+    if not wanted and not problems and not setup:
+        sys.stdout.write(
+            f"No trace whose id starts with {trace} in these files.\n"
+            if trace and groups
+            else "No span in these files may belong to a run.\n"
         )
-    for report in wanted:
-        console.print(_tree(report, measurements=measurements))
-        console.print()
     report_problems(problems)
     if problems or not wanted:
         raise typer.Exit(BAD_INPUT if problems or trace else 0)
 
 
-def _reports(files: list[Path]) -> tuple[list[str], list[Report]]:
-    """Read each file by itself: one that cannot be read does not cost the others."""
-    analyser = build_analyser(Analysis(), quote_text=False, failures=LoggingFailures())
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The reports of a trace, or of several that were joined, with what was received of these.
+
+    A run record has no trace. ``passed`` counts the spans that nobody reads.
+    """
+
+    reports: tuple[Report, ...]
+    traces: tuple[HeldTrace, ...]
+    passed: int
+
+    def is_of(self, beginning: str) -> bool:
+        """Tell whether the id of one of the traces begins so."""
+        ids = {trace.trace_id for trace in self.traces}
+        ids |= {report.run.trace_id for report in self.reports}
+        return any(trace_id.hex().startswith(beginning) for trace_id in ids)
+
+    def spans(self, analyser: Analyser) -> list[Span]:
+        """Return the spans that are read."""
+        return [span for trace in self.traces for span in analyser.decode(trace).spans]
+
+
+def _read(
+    files: Sequence[Path], markers: Markers, *, together: bool
+) -> tuple[list[str], list[Reading]]:
+    """Read each file by itself, unless traces are spread over them.
+
+    One that cannot be read does not cost the others.
+    """
     problems: list[str] = []
-    reports: list[Report] = []
-    for path in files:
+    readings: list[Reading] = []
+    for paths in [files] if together else [[path] for path in files]:
         try:
-            reading = read_files([path])
+            reading = read_files(paths, markers=markers)
         except BadInput as error:
             problems.append(str(error))
             continue
         problems.extend(reading.problems)
-        groups = judge_all(reading.traces(), reading.runs, analyser)
-        reports.extend(report for group in groups for report in group)
-    return problems, reports
+        readings.append(reading)
+    return problems, readings
 
 
-def _tree(report: Report, *, measurements: bool) -> Tree:
-    run = report.run
-    tree = Tree(_text(f"run {run.run_id}  service {run.service or '-'}  verdict {report.verdict}"))
-    tree.add(_text(f"question: {shorten(run.question.value, _WIDTH)}{_place(run.question)}"))
-    tree.add(_text(f"answer: {shorten(run.answer.value, _WIDTH)}{_place(run.answer)}"))
-    if run.session_id:
-        tree.add(_text(f"session {run.session_id}, turn {run.turn or 'unknown'}"))
-    tree.add(
-        _text(
-            f"released: {run.completion.value}; conventions: {', '.join(run.conventions) or 'none'}"
-        )
-    )
-    loss = run.loss
-    if loss.dropped_attributes or loss.gaps or loss.redacted or loss.truncated:
-        tree.add(
-            _text(
-                f"lost on the way: {loss.dropped_attributes} attributes dropped by the SDK; "
-                f"gaps in {', '.join(loss.gaps) or 'none'}; redacted {', '.join(loss.redacted) or 'none'}; "
-                f"cut {', '.join(loss.truncated) or 'none'}"
-            )
-        )
-    if report.skip_reason:
-        tree.add(_text(f"not judged: {report.skip_reason}"))
-    for note in run.notes:
-        tree.add(_text(note))
-    if any(state.steps for state in run.stages.values()):
-        for stage in Stage:
-            _add_stage(tree, report, stage, measurements=measurements)
-    return tree
+def _judged(readings: Sequence[Reading], analyser: Analyser, how: Join | None) -> list[_Group]:
+    parts = [(reading, reading.traces()) for reading in readings]
+    total = sum(len(traces) + len(reading.runs) for reading, traces in parts)
+    groups: list[_Group] = []
+
+    def judging() -> Iterator[Sequence[Report]]:
+        for reading, traces in parts:
+            passed = _passed(reading)
+            held = {trace.trace_id: trace for trace in traces}
+            for reports in judge_all(traces, reading.runs, analyser, how):
+                ids = dict.fromkeys(
+                    trace_id
+                    for report in reports
+                    for trace_id in report.run.joined_traces or (report.run.trace_id,)
+                )
+                own = tuple(held[item] for item in ids if item in held)
+                count = sum(passed[item] for item in ids)
+                groups.append(_Group(tuple(reports), own, count))
+                yield reports
+
+    reports = with_turns([report for group in with_progress(judging(), total) for report in group])
+    numbered = iter(reports)
+    return [replace(group, reports=tuple(islice(numbered, len(group.reports)))) for group in groups]
 
 
-def _add_stage(tree: Tree, report: Report, stage: Stage, *, measurements: bool) -> None:
-    verdict = report.verdicts[stage]
-    branch = tree.add(_text(_headline(verdict)))
-    if verdict.explanation:
-        branch.add(_text(verdict.explanation))
-    for step in report.run.steps(stage):
-        origin = step.origin
-        spans = f" span {origin.span_id.hex()}" if origin.span_id else ""
-        more = f" (+{len(origin.span_ids) - 1} collapsed)" if len(origin.span_ids) > 1 else ""
-        leaf = branch.add(_text(f"{origin.name or 'step'}{spans}{more}: {origin.why}"))
-        for line in _fields(step):
-            leaf.add(_text(line))
-    own = [item for item in report.measurements if item.stage is stage] if measurements else []
-    for item in own:
-        branch.add(_text(_measurement_line(item)))
-
-
-def _text(line: str) -> Text:
-    return Text(printable(line))
-
-
-def _headline(verdict: Verdict) -> str:
-    head = f"{verdict.stage.value}: {verdict.verdict.value}"
-    if verdict.probability is not None:
-        head += f" (probability {verdict.probability:.2f}, threshold {verdict.threshold:.2f})"
-    if verdict.reason is not None:
-        head += f" ({verdict.reason.value})"
-    if verdict.fault_types:
-        head += f" {', '.join(verdict.fault_types)}"
-    if verdict.warnings:
-        head += f"; warnings {', '.join(verdict.warnings)}"
-    return head
-
-
-def _measurement_line(item: Measurement) -> str:
-    if item.value is not None:
-        return f"{item.name} = {item.value:.4g}"
-    return f"{item.name}: {item.status.value}" + (f" ({item.reason})" if item.reason else "")
-
-
-def _fields(step: Step) -> list[str]:
-    match step:
-        case RewriteStep():
-            return [
-                _text_line("question", step.input),
-                f"{step.kind.value}: " + _list_line("rewrites", step.rewrites),
-            ]
-        case EmbedStep():
-            return [_list_line("texts", step.texts)]
-        case RetrieveStep():
-            return [_text_line("query", step.query), _count_line("chunks", step.chunks)]
-        case RerankStep():
-            return [
-                _text_line("query", step.query),
-                _count_line("candidates", step.candidates),
-                _count_line("selected", step.selected),
-            ]
-        case AssemblyStep():
-            return [
-                _count_line("selected", step.selected),
-                _text_line("context", step.context),
-                _text_line("prompt", step.prompt),
-            ]
-        case GenerateStep():
-            tokens = step.tokens
-            model = f"model {step.model or 'unknown'}"
-            finish = f"finish reason {step.finish_reason or 'unknown'}"
-            usage = f"tokens {tokens.prompt} in, {tokens.completion} out"
-            return [
-                _count_line("messages", step.messages),
-                _text_line("answer", step.answer),
-                f"{model}, {finish}, {usage}",
-            ]
-
-
-def _text_line(name: str, field: Field[str]) -> str:
-    value = f'"{shorten(field.value, _WIDTH)}"' if field.usable else field.status.value
-    return f"{name}: {value}{_place(field)}"
-
-
-def _list_line(name: str, field: Field[tuple[str, ...]]) -> str:
-    if not field.usable:
-        return f"{name}: {field.status.value}{_place(field)}"
-    return (
-        f"{name}: " + "; ".join(f'"{shorten(item)}"' for item in field.value or ()) + _place(field)
+def _passed(reading: Reading) -> Counter[bytes]:
+    return Counter(
+        span.trace_id for batch in reading.batches for span in batch.spans if not span.held
     )
 
 
-def _count_line(name: str, field: Field[tuple[object, ...]] | Field[tuple[str, ...]]) -> str:
-    if not field.usable:
-        return f"{name}: {field.status.value}{_place(field)}"
-    return f"{name}: {len(field.value or ())} ({field.status.value}){_place(field)}"
+def _explained(group: _Group, analyser: Analyser) -> ExplainedTrace:
+    runs = [report.run for report in group.reports]
+    return explain_trace(group.spans(analyser), runs, analyser.conventions)
 
 
-def _place(field: Field[str] | Field[tuple[str, ...]] | Field[tuple[object, ...]]) -> str:
-    source = field.source
-    return f"  [{source.key} of {source.span_id.hex()}]" if source else ""
+def _print_traces(groups: Iterable[_Group], analyser: Analyser, *, measurements: bool) -> None:
+    console = _console()
+    for group in groups:
+        for report in group.reports:
+            console.print(run_tree(report, measurements=measurements))
+        if group.traces:
+            explained = _explained(group, analyser)
+            console.print(span_tree(explained, _title(group, len(explained.spans))))
+        console.print()
+
+
+def _title(group: _Group, spans: int) -> str:
+    ids = ", ".join(trace.trace_id.hex() for trace in group.traces)
+    title = f"spans of trace {ids}: {spans}"
+    return title + (f", and {group.passed} that were forwarded unread" if group.passed else "")
+
+
+def _print_setup(groups: Iterable[_Group], analyser: Analyser, form: SetupFormat) -> None:
+    summary = SetupSummary()
+    for group in groups:
+        runs = [report.run for report in group.reports]
+        spans = _explained(group, analyser).spans if group.traces else ()
+        summary.add(runs, spans, len(group.traces))
+    if form is SetupFormat.JSON:
+        sys.stdout.write(json.dumps(setup_json(summary.services()), indent=2) + "\n")
+    else:
+        print_setup(summary.services(), _console())
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    # Away from a terminal lines stay whole: somebody may search them.
+    return console if console.is_terminal else Console(highlight=False, width=_LONGEST_LINE)

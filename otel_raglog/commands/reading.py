@@ -21,6 +21,7 @@ from otel_raglog.model import Batch, Completion, HeldTrace, Payload, Run, Signal
 from otel_raglog.receive.counting import count_logs, count_metrics
 from otel_raglog.receive.decode import split_protobuf
 from otel_raglog.receive.limits import Limits
+from otel_raglog.receive.markers import Markers
 from otel_raglog.receive.otlp_json import split_json, to_protobuf
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -47,6 +48,7 @@ class Reading:
     """
 
     to_send: bool = False
+    markers: Markers = field(default_factory=build_markers)
     requests: list[Batch | Payload] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -69,12 +71,15 @@ class Reading:
         )
 
 
-def read_files(paths: Sequence[Path], *, to_send: bool = False) -> Reading:
+def read_files(
+    paths: Sequence[Path], *, to_send: bool = False, markers: Markers | None = None
+) -> Reading:
     """Return what ``paths`` hold: OTLP JSON, JSON lines or protobuf, dead letters, run records.
 
     Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped. Read
     ``to_send``, dead letters and logs and metrics are kept as they are; else the spans in dead
-    letters are read, and what holds no spans is a problem.
+    letters are read, and what holds no spans is a problem. ``markers`` are what makes a span worth
+    reading, where that is more than what is built in.
 
     A file that cannot be opened, or is of another kind, is a problem like a line that cannot be
     read: it does not cost the other files.
@@ -82,7 +87,7 @@ def read_files(paths: Sequence[Path], *, to_send: bool = False) -> Reading:
     Raises:
         BadInput: nothing could be read at all.
     """
-    reading = Reading(to_send)
+    reading = Reading(to_send, markers or build_markers())
     unread: list[str] = []
     for path in paths:
         try:
@@ -121,7 +126,7 @@ def _read_file(path: Path, reading: Reading) -> None:
 
 def _read_protobuf(path: Path, content: bytes, reading: Reading) -> None:
     try:
-        batch = split_protobuf(content, _FILE_LIMITS, build_markers())
+        batch = split_protobuf(content, _FILE_LIMITS, reading.markers)
     except BadInput as error:
         kind = " (a mitmproxy flow file?)" if path.suffix in {".mitm", ".flow", ".dump"} else ""
         raise BadInput(
@@ -156,7 +161,7 @@ def _is_protobuf(path: Path, content: bytes, reading: Reading, before: int) -> b
     if content[:1] != b"\n":
         return False
     try:
-        batch = split_protobuf(content, _FILE_LIMITS, build_markers())
+        batch = split_protobuf(content, _FILE_LIMITS, reading.markers)
     except BadInput:
         return False
     del reading.problems[before:]
@@ -169,7 +174,7 @@ def _read_json_item(path: Path, number: int, line: bytes, reading: Reading) -> b
     data = _parse_json(line)
     if isinstance(data, dict) and ("resourceSpans" in data or not data):
         try:
-            batch = split_json(line, _FILE_LIMITS, build_markers())
+            batch = split_json(line, _FILE_LIMITS, reading.markers)
         except BadInput as error:
             reading.problems.append(f"{where}: {error}")
             return False
@@ -190,7 +195,7 @@ def _read_json_item(path: Path, number: int, line: bytes, reading: Reading) -> b
 def _read_letter(path: Path, number: int, line: bytes, reading: Reading) -> bool:
     try:
         payload = read_dead_letter(line)
-        request = payload if reading.to_send else spans_of(payload)
+        request = payload if reading.to_send else spans_of(payload, reading.markers)
     except BadInput as error:
         reading.problems.append(f"{path}, line {number}: {error}")
         return False
@@ -210,7 +215,7 @@ def _read_payload(path: Path, number: int, line: bytes, signal: Signal, reading:
     return True
 
 
-def spans_of(payload: Payload) -> Batch:
+def spans_of(payload: Payload, markers: Markers | None = None) -> Batch:
     """Return the spans of a request.
 
     Raises:
@@ -218,7 +223,7 @@ def spans_of(payload: Payload) -> Batch:
     """
     if payload.signal is not Signal.TRACES:
         raise BadInput(f"a dead letter of {payload.signal}, which hold no spans")
-    return split_protobuf(payload.body, _FILE_LIMITS, build_markers())
+    return split_protobuf(payload.body, _FILE_LIMITS, markers or build_markers())
 
 
 def _why_unread(data: object) -> str:

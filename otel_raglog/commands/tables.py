@@ -47,6 +47,11 @@ def printable(text: str) -> str:
     )
 
 
+def text_of(line: str, style: str = "") -> Text:
+    """Return a line from a trace as it is: no markup, no control characters."""
+    return Text(printable(line), style=style)
+
+
 def print_reports(reports: Sequence[Report], console: Console) -> None:
     """Print a table of all runs, then the explanation of every faulty stage."""
     if not reports:

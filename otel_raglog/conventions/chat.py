@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from otel_raglog.conventions.flattened import Item, sub_items
-from otel_raglog.conventions.json_text import MAX_DEPTH
+from otel_raglog.conventions.json_text import MAX_DEPTH, parse_json
 from otel_raglog.conventions.reprs import finish_reason, message_role, message_text
 from otel_raglog.model import Message
 
@@ -23,8 +23,12 @@ _ROLES = {
     "developer": "system",
     "toolmessage": "tool",
     "function": "tool",
+    "tool-call": "assistant",
+    "tool-response": "tool",
 }
 _MESSAGE_LIST_KEYS = ("messages", "chat_history", "prompts", "prompt", "contents")
+_PROMPT_KEYS = frozenset({"messages", "prompts", "prompt"})
+"""Names under which one text is a whole prompt, too (Haystack's generators take either)."""
 _RESPONSE_KEYS = (
     "choices",
     "generations",
@@ -44,6 +48,9 @@ _RESPONSE_KEYS = (
     "kwargs",
     "data",
 )
+_THOUGHTS = frozenset({"reasoning", "thinking", "redacted_thinking"})
+"""Types of the parts of a message that are not said to anyone."""
+_PARTS = re.compile(r"\s*\[\s*\{")
 _SPEAKER = re.compile(r"^\s*assistant:\s*", re.IGNORECASE)
 
 
@@ -54,7 +61,10 @@ def normal_role(role: object) -> str:
 
 
 def message_from_item(item: Item) -> Message:
-    """Return one flattened message; the text parts of a multi-part content are joined."""
+    """Return one flattened message; the text parts of a multi-part content are joined.
+
+    A content that is written a second time as parts is read once.
+    """
 
     def get(name: str) -> object:
         return item.get(f"message.{name}", item.get(name))
@@ -64,13 +74,36 @@ def message_from_item(item: Item) -> Message:
     texts: list[str] = []
     content = get("content")
     if content is not None:
-        texts.append(content_text(content))
+        texts.append(content_text(_parts_in(content)))
     for name in _named_lists(item, ("message.contents", "contents")):
-        for part in sub_items(item, name):
-            text = part.get("message_content.text", part.get("text"))
-            if isinstance(text, str):
-                texts.append(text)
+        parts = "\n".join(filter(None, (_text_of_part(part) for part in sub_items(item, name))))
+        if "".join(parts.split()) != "".join("".join(texts).split()):
+            texts.append(parts)
     return Message(normal_role(get("role")), "\n".join(filter(None, texts)))
+
+
+def _parts_in(content: object) -> object:
+    """Return the parts of a content that was written as JSON, else the content."""
+    parts = parse_json(content) if isinstance(content, str) and _PARTS.match(content) else None
+    if not isinstance(parts, list):
+        return content
+    typed = all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts)
+    return parts if typed and any("text" in part for part in parts) else content
+
+
+def _text_of_part(part: Item) -> str:
+    """Return the text of a part of a message, a file's too; what a model thought is no text."""
+    if _is_thought(part.get("message_content.type", part.get("type"))):
+        return ""
+    for key in ("message_content.text", "text", "message_content.document.document.content"):
+        text = part.get(key)
+        if isinstance(text, str):
+            return text
+    return ""
+
+
+def _is_thought(kind: object) -> bool:
+    return isinstance(kind, str) and kind in _THOUGHTS
 
 
 def _named_lists(item: Item, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -84,8 +117,10 @@ def tool_calls_of(item: Item) -> list[object]:
     for name in _named_lists(item, ("message.tool_calls", "tool_calls")):
         calls.extend(
             {
-                "name": call.get("tool_call.function.name"),
-                "arguments": call.get("tool_call.function.arguments"),
+                "name": call.get("tool_call.function.name", call.get("function.name")),
+                "arguments": call.get(
+                    "tool_call.function.arguments", call.get("function.arguments")
+                ),
             }
             for call in sub_items(item, name)
         )
@@ -105,6 +140,8 @@ def content_text(content: object, depth: int = 0) -> str:
     if isinstance(content, (list, tuple)):
         return "\n".join(filter(None, (content_text(part, depth + 1) for part in content)))
     if isinstance(content, Mapping):
+        if _is_thought(content.get("type")):
+            return ""
         for key in ("text", "content", "blocks", "parts"):
             if content.get(key) is not None:
                 return content_text(content[key], depth + 1)
@@ -118,8 +155,9 @@ def messages_in(data: object, depth: int = 0) -> tuple[Message, ...] | None:  # 
     if isinstance(data, dict):
         for key in _MESSAGE_LIST_KEYS:
             value = data.get(key)
-            if isinstance(value, str) and key.startswith("prompt"):
-                return (Message("user", value),)
+            if isinstance(value, str) and key in _PROMPT_KEYS:
+                data_in_text = parse_json(value) if key == "messages" else None
+                return messages_in(data_in_text, depth + 1) or (Message("user", value),)
             if value and isinstance(value, (list, tuple, dict)):
                 found = messages_in(value, depth + 1)
                 if found:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from otel_raglog.conventions.convention import Convention
+from otel_raglog.conventions.convention import Convention, MarkedByScope, MarkedByValue
 from otel_raglog.conventions.merging import merge
-from otel_raglog.model import Span, SpanFacts
+from otel_raglog.conventions.recasting import recast
+from otel_raglog.model import Role, Span, SpanFacts
 
 _REMEMBERED = 8_192
 _MAX_REMEMBERED_CHARS = 200
@@ -57,10 +58,24 @@ class ConventionSet:
         numbered = list(enumerate(self.conventions))
         self._keys = _Beginnings((p, at) for at, item in numbered for p in item.marker_prefixes)
         self._names = _Beginnings((n, at) for at, item in numbered for n in item.marker_names)
+        self._scopes = {
+            scope: at
+            for at, item in numbered
+            if isinstance(item, MarkedByScope)
+            for scope in item.marker_scopes
+        }
+        by_value = [(at, item) for at, item in numbered if isinstance(item, MarkedByValue)]
+        self._values = {
+            key: [(at, other.value_parts) for at, other in by_value if key in other.value_keys]
+            for _, item in by_value
+            for key in item.value_keys
+        }
 
     def speaking(self, span: Span) -> tuple[Convention, ...]:
         """Return the conventions that have a marker on ``span``, in order of precedence."""
         found: set[int] = set(self._names.find(span.name))
+        if span.scope_name in self._scopes:
+            found.add(self._scopes[span.scope_name])
         find = self._keys.find
         for key in span.attributes:
             found.update(find(key))
@@ -68,14 +83,22 @@ class ConventionSet:
             found.update(find(event.name))
             for key in event.attributes:
                 found.update(find(key))
+        for key, marking in self._values.items():
+            text = span.attributes.get(key)
+            if isinstance(text, str):
+                found.update(at for at, parts in marking if any(part in text for part in parts))
         return tuple(self.conventions[at] for at in sorted(found))
 
     def read(self, span: Span) -> SpanFacts | None:
         """Return what ``span`` says, ``None`` when it speaks no vocabulary.
 
         Of several vocabularies on one span the first wins; the others fill what it leaves open.
+        Where a user said what the span is, they are read as if it were that.
         """
         readings = [facts for item in self.speaking(span) if (facts := item.read(span)) is not None]
+        if len(readings) > 1 and readings[0].settled and readings[0].role is not Role.IGNORED:
+            role = readings[0].role
+            readings[1:] = [recast(span, facts, role) for facts in readings[1:]]
         return merge(readings) if readings else None
 
     def marker_prefixes(self) -> tuple[str, ...]:
@@ -85,3 +108,15 @@ class ConventionSet:
     def marker_names(self) -> tuple[str, ...]:
         """Return all beginnings of span names that make a span worth holding, sorted."""
         return tuple(sorted({n for item in self.conventions for n in item.marker_names}))
+
+    def marker_scopes(self) -> tuple[str, ...]:
+        """Return the names of the scopes all of whose spans are worth holding, sorted."""
+        return tuple(sorted(self._scopes))
+
+    def value_keys(self) -> tuple[str, ...]:
+        """Return the keys of ordinary spans whose texts may make one worth holding, sorted."""
+        return tuple(sorted(self._values))
+
+    def value_parts(self) -> tuple[str, ...]:
+        """Return what makes such a span worth holding when it is in such a text, sorted."""
+        return tuple(sorted({p for found in self._values.values() for _, s in found for p in s}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from otel_raglog.model import Role, Span, SpanFacts
 
@@ -67,4 +67,33 @@ class Convention(Protocol):
 
         A pure function of one span. Never raises, whatever the attributes hold.
         """
+        ...
+
+
+@runtime_checkable
+class MarkedByScope(Protocol):
+    """A convention some of whose spans have nothing but a name, which may be any."""
+
+    @property
+    def marker_scopes(self) -> tuple[str, ...]:
+        """Names of the instrumentation scopes all of whose spans are this vocabulary's."""
+        ...
+
+
+@runtime_checkable
+class MarkedByValue(Protocol):
+    """A convention whose spans have keys that ordinary spans have, too.
+
+    Such a span is marked when the text of one of ``value_keys`` has one of ``value_parts`` in it;
+    the keys alone mark nothing.
+    """
+
+    @property
+    def value_keys(self) -> tuple[str, ...]:
+        """Attributes whose texts are looked into."""
+        ...
+
+    @property
+    def value_parts(self) -> tuple[str, ...]:
+        """What marks the span when it is in such a text."""
         ...

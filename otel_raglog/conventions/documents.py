@@ -58,7 +58,9 @@ def chunk_from_item(item: Item) -> Chunk:
     if content is None:
         content = _first(fields, _TEXT_KEYS)
     text = None if content is None else _as_text(content)
-    return _chunk(text, _first(fields, _ID_KEYS), fields.get("score"), fields.get("metadata"))
+    chunk = _chunk(text, _first(fields, _ID_KEYS), fields.get("score"), fields.get("metadata"))
+    name = fields.get("name")
+    return replace(chunk, title=name) if chunk.title is None and isinstance(name, str) else chunk
 
 
 def chunks_in(data: object, *, bare_strings: bool) -> tuple[Chunk, ...] | None:  # noqa: C901, PLR0911  one return per known shape

@@ -14,6 +14,9 @@ from otel_raglog.model import AttributeValue
 Item = Mapping[str, object]
 
 _INDEXED = re.compile(r"(.+?)\.([0-9]{1,6})\.(.+)")
+_OBJECTS = frozenset({"message", "document", "embedding", "prompt", "completion"})
+"""Names of the objects in lists: a value of this name is a whole one."""
+_MAY_BEGIN_LATE: frozenset[str] = frozenset({"llm.input_messages"})
 _REMEMBERED_KEYS = 4_096
 _MAX_REMEMBERED_CHARS = 200
 
@@ -43,10 +46,15 @@ class ListAttribute:
 
 
 class ListAttributes:
-    """The list-valued attributes of one span, grouped in one pass."""
+    """The list-valued attributes of one span, grouped in one pass.
 
-    def __init__(self, attributes: Mapping[str, AttributeValue]) -> None:
+    Of a span that dropped nothing (``whole``) a prompt that begins at index 1 has no hole: the
+    OpenAI Agents SDK's instrumentor leaves the first place to instructions, if there are any.
+    """
+
+    def __init__(self, attributes: Mapping[str, AttributeValue], *, whole: bool = False) -> None:
         self._attributes = attributes
+        self._late = _MAY_BEGIN_LATE if whole else frozenset()
         self._indexed: dict[str, dict[int, dict[str, object]]] = {}
         for key, value in attributes.items():
             parts = _parts_of(key)
@@ -69,8 +77,8 @@ class ListAttributes:
             indices = sorted(indexed)
             return ListAttribute(
                 key=prefix,
-                items=tuple(indexed[index] for index in indices),
-                gaps=indices[-1] != len(indices) - 1,
+                items=tuple(_opened(indexed[index]) for index in indices),
+                gaps=self._has_holes(prefix, indexed),
                 indices=tuple(indices),
             )
         if prefix not in self._attributes:
@@ -83,9 +91,13 @@ class ListAttributes:
             return ()
         return tuple(
             sorted(
-                prefix for prefix, items in self._indexed.items() if max(items) != len(items) - 1
+                prefix for prefix, items in self._indexed.items() if self._has_holes(prefix, items)
             )
         )
+
+    def _has_holes(self, prefix: str, items: Mapping[int, object]) -> bool:
+        late = prefix in self._late and 0 not in items
+        return max(items) != len(items) - (0 if late else 1)
 
 
 def flatten(value: object) -> dict[str, object]:
@@ -117,14 +129,33 @@ def flatten(value: object) -> dict[str, object]:
 
 
 def sub_items(item: Item, prefix: str) -> tuple[Item, ...]:
-    """Return the list inside an item, for ``message.contents.M.…`` and ``tool_calls.M.…``."""
+    """Return the list inside an item, for ``message.contents.M.…`` and ``tool_calls.M.…``.
+
+    It may also be one value, JSON or a structure.
+    """
     found: dict[int, dict[str, object]] = {}
     for key, value in item.items():
         if key.startswith(prefix):
             parts = _parts_of(key)
             if parts is not None and parts.prefix == prefix:
                 found.setdefault(parts.position, {})[parts.suffix] = value
-    return tuple(found[index] for index in sorted(found)) if found else ()
+    if found:
+        return tuple(found[index] for index in sorted(found))
+    whole = item.get(prefix)
+    if isinstance(whole, str):
+        whole = parse_json_or_literal(whole)
+    return tuple(_item(element) for element in whole) if isinstance(whole, list | tuple) else ()
+
+
+def _opened(item: dict[str, object]) -> Item:
+    """Return an item, flattened where it is one object in JSON (``documents.0.document``)."""
+    if len(item) != 1:
+        return item
+    ((name, value),) = item.items()
+    if name not in _OBJECTS:
+        return item
+    data = parse_json_or_literal(value) if isinstance(value, str) else value
+    return flatten({name: data}) if isinstance(data, Mapping) else item
 
 
 def _parts_of(key: str) -> _Parts | None:

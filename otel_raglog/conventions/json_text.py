@@ -19,6 +19,8 @@ MAX_LITERAL_CHARS = 20_000
 _JSON_SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MEMBER = re.compile(r'\s*\{\s*(?P<key>"(?:[^"\\]|\\.)*")\s*:\s*')
+_NEXT_MEMBER = re.compile(r'\s*,\s*(?P<key>"(?:[^"\\]|\\.)*")\s*:\s*')
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{"\]\d-])')
 
 
@@ -54,6 +56,22 @@ def parse_json_or_literal(text: str) -> object | None:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
     return literal if isinstance(literal, dict | list) else None
+
+
+def whole_members(text: str) -> dict[str, object]:
+    """Return the members of a cut JSON object that came whole: those before the cut."""
+    found: dict[str, object] = {}
+    member = _MEMBER.match(text)
+    while member is not None:
+        try:
+            value, end = _DECODER.raw_decode(text, member.end())
+            key = _DECODER.decode(member["key"])
+        except (ValueError, RecursionError):
+            break
+        found[key] = value
+        member = _NEXT_MEMBER.match(text, end)
+    safe = _without_surrogates(found, 0)
+    return safe if isinstance(safe, dict) else {}
 
 
 def looks_cut(text: str, *, declared_json: bool) -> bool:

@@ -12,7 +12,7 @@ _FIRST_SIGNS = "\"'_[<({*rR"
 _PLACEHOLDER = re.compile(
     r"""\s*["']?(?:
         __REDACTED__
-      | [\[<({]{1,2}\s*(?:redacted|masked|hidden|filtered)\b[^\]>)}]*[\]>)}]{1,2}
+      | [\[<({]{1,2}\s*(?:fully\s+)?(?:redacted|masked|hidden|filtered)\b[^\]>)}]*[\]>)}]{1,2}
       | \*{3,}(?:redacted|masked)?\*{0,}
       | redacted
     )["']?\s*""",

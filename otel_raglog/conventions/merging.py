@@ -21,7 +21,7 @@ _FIELDS = (
     "output_messages",
     "prompt_template",
 )
-_VALUES = ("prompt_variables", "top_k", "model", "finish_reason", "tool_name")
+_VALUES = ("prompt_variables", "top_k", "model", "finish_reason", "tool_name", "component")
 _IDENTITIES = ("session_id", "user_id")
 _NO_TOKENS = TokenUsage()
 

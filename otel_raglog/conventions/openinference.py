@@ -24,7 +24,7 @@ from otel_raglog.conventions.json_text import (
 )
 from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.conventions.openinference_search import NAME, SearchReader
-from otel_raglog.conventions.work import NO_TOKENS
+from otel_raglog.conventions.work import NO_MODEL, NO_TOKENS
 from otel_raglog.model import (
     NOT_CAPTURED,
     AttributeValue,
@@ -69,7 +69,6 @@ _TOKEN_KEYS = (
     "llm.token_count.completion",
     "llm.token_count.total",
 )
-_NO_MODEL = {"", "unknown", "none"}
 
 _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
     Role.LLM: (
@@ -132,7 +131,7 @@ class _Reader(SearchReader):
     def model(self) -> str | None:
         for key in _MODEL_KEYS:
             text = as_text(self.attributes.get(key))
-            if text is not None and text.lower() not in _NO_MODEL and key not in self.redacted:
+            if text is not None and text.lower() not in NO_MODEL and key not in self.redacted:
                 return text
         return None
 

@@ -4,11 +4,43 @@ from __future__ import annotations
 
 from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.convention import Convention
+from otel_raglog.conventions.database import Database
+from otel_raglog.conventions.genai import GenAi
+from otel_raglog.conventions.haystack import Haystack
+from otel_raglog.conventions.langfuse import Langfuse
+from otel_raglog.conventions.langsmith import LangSmith
+from otel_raglog.conventions.litellm import LiteLlm
+from otel_raglog.conventions.llamaindex import LlamaIndex
+from otel_raglog.conventions.mlflow import MlFlow
 from otel_raglog.conventions.openinference import OpenInference
+from otel_raglog.conventions.openlit import OpenLit
+from otel_raglog.conventions.pydantic_ai import PydanticAi
+from otel_raglog.conventions.semantic_kernel import SemanticKernel
+from otel_raglog.conventions.spring_ai import SpringAi
+from otel_raglog.conventions.traceloop import Traceloop
+from otel_raglog.conventions.vector_database import VectorDatabase
+from otel_raglog.conventions.vercel_ai import VercelAi
 from otel_raglog.conventions.vocabularies import UNREAD
 from otel_raglog.model import Span, SpanFacts
 
-CONVENTIONS: tuple[Convention, ...] = (OpenInference(),)
+CONVENTIONS: tuple[Convention, ...] = (
+    OpenInference(),
+    LangSmith(),
+    Langfuse(),
+    MlFlow(),
+    Traceloop(),
+    VercelAi(),
+    Haystack(),
+    LlamaIndex(),
+    PydanticAi(),
+    SpringAi(),
+    SemanticKernel(),
+    LiteLlm(),
+    OpenLit(),
+    GenAi(),
+    VectorDatabase(),
+    Database(),
+)
 """In precedence order: the first convention that reads a span wins, the others fill its gaps."""
 
 BUILT_IN = ConventionSet(CONVENTIONS)
@@ -36,6 +68,21 @@ def marker_prefixes(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
     return tuple(sorted({*conventions.marker_prefixes(), *unread}))
 
 
+def value_keys(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
+    """Return the keys of ordinary spans whose texts may make one worth holding, sorted."""
+    return conventions.value_keys()
+
+
+def value_parts(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
+    """Return what makes such a span worth holding when it is in such a text, sorted."""
+    return conventions.value_parts()
+
+
 def marker_names(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
     """Return all beginnings of span names that make a span worth holding, sorted."""
     return conventions.marker_names()
+
+
+def marker_scopes(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
+    """Return the names of the scopes all of whose spans are worth holding, sorted."""
+    return conventions.marker_scopes()

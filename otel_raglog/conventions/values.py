@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Never
 
 from otel_raglog.conventions.flattened import ListAttributes
@@ -27,7 +28,7 @@ class SpanValues:
         self.span = span
         self.convention = convention
         self.attributes = span.attributes
-        self.lists = ListAttributes(span.attributes)
+        self.lists = ListAttributes(span.attributes, whole=not span.dropped_attributes_count)
         self.redacted = frozenset(
             [
                 key
@@ -90,3 +91,10 @@ class SpanValues:
         """Return an identifier, ``None`` when it is missing, empty or hidden."""
         text = as_text(self.attributes.get(key))
         return text if text and key not in self.redacted else None
+
+
+def text_within(read: Field[str], text: str) -> Field[str]:
+    """Return a text that stands within the JSON of a value, from the same place."""
+    if is_redacted(text):
+        return missing(FieldStatus.REDACTED, read.source)
+    return replace(read, value=text, status=read.status if text.strip() else FieldStatus.EMPTY)

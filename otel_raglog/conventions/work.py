@@ -17,7 +17,8 @@ from otel_raglog.conventions.chat import (
     without_speaker,
 )
 from otel_raglog.conventions.documents import chunks_in, with_score_kinds
-from otel_raglog.conventions.json_text import parse_json, parse_json_or_literal
+from otel_raglog.conventions.json_text import looks_cut, parse_json, parse_json_or_literal
+from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.conventions.queries import embedded_texts_in, query_in, top_k_in
 from otel_raglog.conventions.reprs import message_text
 from otel_raglog.conventions.values import SpanValues
@@ -38,6 +39,8 @@ SEARCHING = frozenset({Role.RETRIEVER, Role.RERANKER, Role.TOOL})
 """Roles whose outputs are documents, also where these are bare strings."""
 
 NO_TOKENS = TokenUsage()
+NO_MODEL = frozenset({"", "unknown", "none"})
+"""What instrumentations write for the name of a model that they do not know."""
 _NO_LOSS = Loss()
 
 
@@ -80,6 +83,7 @@ class WorkReader(SpanValues):
             finish_reason=self.finish_reason(),
             tokens=self.tokens(),
             tool_name=self.tool_name(),
+            component=self.component_name(),
             session_id=self.session_id(),
             user_id=self.user_id(),
             loss=self.loss(),
@@ -99,6 +103,8 @@ class WorkReader(SpanValues):
         text = query_in(data)
         if text is None:
             return NOT_CAPTURED
+        if is_redacted(text):
+            return missing(FieldStatus.REDACTED, self.input.source)
         return Field(text, FieldStatus.PRESENT, self.input.source)
 
     def documents(self) -> tuple[Field[tuple[Chunk, ...]], bool]:
@@ -176,6 +182,8 @@ class WorkReader(SpanValues):
             found = (Message("user", self.input.value),)
         if found is None:
             return NOT_CAPTURED
+        if any(is_redacted(message.content) for message in found):
+            return missing(FieldStatus.REDACTED, self.input.source)
         return Field(found, self.input.status, self.input.source)
 
     def output_messages(self) -> tuple[Field[tuple[Message, ...]], object | None]:
@@ -184,12 +192,17 @@ class WorkReader(SpanValues):
             return NOT_CAPTURED, None
         if self.output.value is None:
             return missing(self.output.status, self.output.source), None
+        cut = self.output.status is FieldStatus.TRUNCATED and self.output_data is None
+        if cut and looks_cut(self.output.value, declared_json=False):
+            return missing(FieldStatus.TRUNCATED, self.output.source), None
         if self.output_data is None:
             text = without_speaker(message_text(self.output.value) or self.output.value)
         else:
             text = next(iter(responses_in(self.output_data)), "")
             if not text:
                 return NOT_CAPTURED, None
+        if is_redacted(text):
+            return missing(FieldStatus.REDACTED, self.output.source), None
         message = Message("assistant", text)
         return Field((message,), self.output.status, self.output.source), None
 
@@ -219,6 +232,10 @@ class WorkReader(SpanValues):
 
     def tool_name(self) -> str | None:
         """Return the name of the tool that was called."""
+        return None
+
+    def component_name(self) -> str | None:
+        """Return what did the work, where the span's own name does not tell."""
         return None
 
     def session_id(self) -> str | None:

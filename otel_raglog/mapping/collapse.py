@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from otel_raglog.mapping.tree import Node, Tree
@@ -177,12 +177,12 @@ def origin_of(
     view: View, carrier: int, members: Iterable[int], why: str, name: str | None = None
 ) -> StepOrigin:
     """Return the origin of a step whose verdict ``carrier`` shall bear."""
-    span = view.node(carrier).span
+    span, read = view.node(carrier).span, view.facts(carrier)
     ids = dict.fromkeys([view.node(index).span.span_id for index in sorted({carrier, *members})])
     return StepOrigin(
         span_id=span.span_id,
         span_ids=tuple(ids),
-        name=name or span.name,
+        name=name or (read.component if read else None) or span.name,
         why=why,
         start_unix_nano=span.start_unix_nano,
         end_unix_nano=span.end_unix_nano,
@@ -197,6 +197,32 @@ def error_of(node: Node) -> str | None:
     return node.span.status_message or "error without a message"
 
 
+def rewriter_calls(view: View) -> tuple[Call, ...]:
+    """Return what a user said to be rewriters, as calls: each with the LLM calls within it.
+
+    Tokens are those of the span itself, where no LLM call within it counts them.
+    """
+    calls: list[Call] = []
+    for top in nest(view.tree, view.of_role(Role.REWRITER)).tops:
+        nodes = [top, *(i for i in view.of_role(Role.LLM) if view.tree.contains(top, i))]
+        call = _call(view, tuple(nodes))
+        said = [facts for index in nodes if (facts := view.facts(index)) is not None]
+        outside_in = [*said[:1], *reversed(said[1:])]
+        own = view.facts(top)
+        calls.append(
+            replace(
+                call,
+                leaf=top,
+                start=view.node(top).span.start_unix_nano,
+                messages=best([facts.messages for facts in outside_in]),
+                output=best([output_of(facts) for facts in outside_in]),
+                data=own.output_data if own is not None and own.output_data else call.data,
+                tokens=own.tokens if own is not None and len(nodes) == 1 else _NO_TOKENS,
+            )
+        )
+    return tuple(calls)
+
+
 def llm_calls(view: View) -> tuple[Call, ...]:
     """Return the LLM calls of a run in order of their start, wrappers collapsed."""
     nesting = nest(view.tree, view.of_role(Role.LLM))
@@ -206,7 +232,7 @@ def llm_calls(view: View) -> tuple[Call, ...]:
 def _call(view: View, chain: tuple[int, ...]) -> Call:
     inner_first = [facts for index in reversed(chain) if (facts := view.facts(index)) is not None]
     leaf = view.node(chain[-1])
-    outputs = [_output_of(facts) for facts in inner_first]
+    outputs = [output_of(facts) for facts in inner_first]
     variables: dict[str, str] = {}
     for facts in inner_first:
         variables.update(facts.prompt_variables)
@@ -226,7 +252,8 @@ def _call(view: View, chain: tuple[int, ...]) -> Call:
     )
 
 
-def _output_of(facts: SpanFacts) -> Field[str]:
+def output_of(facts: SpanFacts) -> Field[str]:
+    """Return the text of an LLM's response."""
     read = facts.output_messages
     if read.value is None:
         return Field(None, read.status, read.source)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from otel_raglog.conventions.json_text import parse_json, strings_in
 from otel_raglog.mapping.question import this_turn
 from otel_raglog.mapping.texts import beginning, folded, holds, normal, sections
 from otel_raglog.model import Chunk, Message
@@ -43,6 +44,19 @@ _ASKED = re.compile(
     r"\n[ \t#*]*(?:user |original |the )?(?:question|query)[ \t*]*:[^\n]*", re.IGNORECASE
 )
 _HANDED_BACK = re.compile(r"\s*observation\s*:\s*", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts that put no space between words."""
+
+_MOST_WORDS_OF_A_VALUE = 5
+_MANY = 12
+_TASK = re.compile(
+    r"\s*(?:please |you are [^\n.]{0,80}\.\s+|your task is to )?(?:summari[sz]e|translate|proofread|"
+    r"paraphrase|classify|categori[sz]e|extract|condense|shorten|"
+    r"(?:write|give|create|generate) (?:me )?an? (?:\w+ ){0,3}(?:summary|title|translation)|"
+    r"fix (?:the )?(?:grammar|spelling))\b[^\n?]*(?:\n|$|:)",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"\{\w*\}")
 _PROBE_CHARS = 48
 
@@ -99,17 +113,25 @@ def context_in(
     return "\n\n".join(rest) if len(rest) < len(messages) else None
 
 
-def shows_context(messages: Sequence[Message], variables: Mapping[str, str]) -> bool:
+def shows_context(
+    messages: Sequence[Message], variables: Mapping[str, str], done: Collection[str] = ()
+) -> bool:
     """Tell whether a prompt visibly holds context: a variable, a tool result, or marks of it.
 
-    What earlier turns of the talk show does not count: a "thank you" searches for nothing.
+    What earlier turns of the talk show does not count: a "thank you" searches for nothing. Nor
+    do results without a passage in them (a sum, the weather as JSON) and those that are
+    ``done``: what tools gave that act instead of searching. A text to summarise or to translate
+    is no context: nobody asks anything.
     """
     if any(CONTEXT_VARIABLE.search(name) and value.strip() for name, value in variables.items()):
         return True
     current = this_turn(messages)
-    if any(text.strip() for text in _tool_results(current)):
+    known = {normal(text) for text in done}
+    if any(_has_passage(text) and normal(text) not in known for text in _tool_results(current)):
         return True
     for message in current:
+        if _is_task(message.content):
+            continue
         if _NUMBERED.search("\n" + message.content):
             return True
         if (
@@ -118,6 +140,21 @@ def shows_context(messages: Sequence[Message], variables: Mapping[str, str]) -> 
         ):
             return True
     return False
+
+
+def _has_passage(text: str) -> bool:
+    """Tell whether a tool's result, or a text in it, is more than a value or a few words."""
+    data = parse_json(text)
+    texts = [text] if data is None else strings_in(data)
+    return any(
+        len(_WORD.findall(piece)) > _MOST_WORDS_OF_A_VALUE or len(_UNSPACED.findall(piece)) > _MANY
+        for piece in texts
+    )
+
+
+def _is_task(text: str) -> bool:
+    """Tell whether a message tells what to do with a text, and asks nothing about it."""
+    return _TASK.match(text) is not None and not _ASKED.search("\n" + text)
 
 
 def _tool_results(messages: Sequence[Message]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from otel_raglog.mapping.collapse import Call, View
 from otel_raglog.mapping.prompting import template_variables
@@ -41,7 +42,7 @@ def find_question(
     """
     first = spoken_question(spoken) if spoken else NOT_CAPTURED
     if first.usable and first.value:
-        return first
+        return _within_prompt(view, first, call)
     asked = _asked_in_prompt(view, call, retrievals, embeddings)
     if asked is not None:
         return asked
@@ -90,6 +91,20 @@ def turn_of(history: Field[tuple[Message, ...]]) -> int | None:
     return 1 + sum(message.role == "user" for message in history.value)
 
 
+def _within_prompt(view: View, first: Field[str], call: Call | None) -> Field[str]:
+    """Return the question in a topmost input that is a whole user message of the prompt.
+
+    So it is where a call of an SDK is all that there is (the Vercel AI SDK): its prompt has the
+    context in it.
+    """
+    text = first.value or ""
+    if call is None or "\n" not in text.strip():
+        return first
+    said = [m for m in call.messages.value or () if m.role == "user" and m.content == text]
+    found = question_in_prompt(said[-1:], (), template_variables(view, call)) if said else None
+    return replace(first, value=found) if found else first
+
+
 def _asked_in_prompt(
     view: View,
     call: Call | None,
@@ -110,6 +125,11 @@ def _asked_within(
     found = [
         spoken_question(facts)
         for index in view.of_role(Role.CHAIN, Role.AGENT)
+        if (facts := view.facts(index)) is not None
+    ]
+    found += [
+        facts.query
+        for index in view.of_role(Role.REWRITER)
         if (facts := view.facts(index)) is not None
     ]
     found += [step.query for step in retrievals]

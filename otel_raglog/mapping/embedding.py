@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from otel_raglog.conventions.queries import embedded_texts_in
-from otel_raglog.mapping.collapse import Nesting, View, best, nest, origin_of
+from otel_raglog.mapping.collapse import Call, Nesting, View, best, nest, origin_of
+from otel_raglog.mapping.roles import called
 from otel_raglog.mapping.texts import is_close_to_any, squeezed
 from otel_raglog.model import (
     NOT_CAPTURED,
@@ -54,6 +55,24 @@ def mark_hypothetical(
     )
 
 
+def is_indexing(embeddings: Sequence[EmbedStep], calls: Sequence[Call], last: Call) -> bool:
+    """Tell whether LLM calls only write what is embedded after them, the ``last`` one too.
+
+    So does a job that has a context written for each passage of its index. What it writes
+    answers no question. The text that HyDE writes is embedded as well, but the answer is not.
+    """
+    if not embeddings or not any(_embeds(step, last) for step in embeddings):
+        return False
+    return all(any(_embeds(step, call) for call in calls) for step in embeddings)
+
+
+def _embeds(step: EmbedStep, call: Call) -> bool:
+    wrote = squeezed(call.output.value or "")
+    texts = step.texts.value or ()
+    later = call.end <= step.origin.start_unix_nano
+    return later and bool(wrote) and any(wrote in squeezed(text) for text in texts)
+
+
 def _steps(view: View, nesting: Nesting, top: int) -> list[EmbedStep]:
     """Return one step per nest; several only where the outer span says nothing itself."""
     steps: list[EmbedStep] = []
@@ -86,7 +105,7 @@ def _step(view: View, carrier: int, members: Sequence[int]) -> EmbedStep:
     facts = [f for index in ordered if (f := view.facts(index)) is not None]
     why = "a span of embedding kind"
     if view.node(carrier).role is not Role.EMBEDDER:
-        why = f"a span whose name says that it embeds ({view.node(carrier).span.name})"
+        why = f"a span whose name says that it embeds ({called(view.node(carrier))})"
     if len(members) > 1:
         why += f"; {len(members) - 1} wrapper span(s) collapsed into it"
     return EmbedStep(

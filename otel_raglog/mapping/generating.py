@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from otel_raglog.conventions.chat import messages_in
+from otel_raglog.conventions.json_text import strings_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
 from otel_raglog.mapping.context import shows_any
 from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
-from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME
+from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME, called
 from otel_raglog.mapping.texts import holds, normal, same_normal, sections
 from otel_raglog.model import (
     Chunk,
@@ -56,7 +57,8 @@ def find_generator(
         return after[0]
     if after:
         shown = [call for call in after if shows_any(call.prompt, chunks)]
-        if len(shown) == 1 and shown[0].leaf not in view.under(Role.TOOL):  # a tool's own model
+        own = len(shown) == 1 and shown[0].leaf in view.under(Role.TOOL)  # a tool's own model
+        if len(shown) == 1 and not own and not any(_is_told(call, shown[0]) for call in after):
             return shown[0]
         return max(after, key=lambda call: (call.end, call.start))
     custom = _custom_generator(view, answer, last_search_end)
@@ -64,6 +66,20 @@ def find_generator(
         return custom
     failed = [call for call in calls if call.error is not None and call.end > last_search_end]
     return max(failed, key=lambda call: call.end, default=None)
+
+
+def as_told(call: Call, answer: Field[str]) -> Call:
+    """Return a call that answered through the arguments of a tool with that text as its output.
+
+    So do structured answers (an ``Answer`` tool), and agents that end with ``final_answer``.
+    """
+    if call.output.status is not FieldStatus.EMPTY or call.data is None or not answer.usable:
+        return call
+    wanted = normal(answer.value or "")
+    told = next((t for t in strings_in(call.data) if wanted and normal(t) == wanted), None)
+    if told is None:
+        return call
+    return replace(call, output=Field(told, FieldStatus.PRESENT, call.output.source))
 
 
 def generate_step(
@@ -132,6 +148,15 @@ def total_tokens(calls: Sequence[Call]) -> TokenUsage:
     )
 
 
+def _is_told(call: Call, earlier: Call) -> bool:
+    """Tell whether a call was handed what an earlier one wrote, as the result of a tool."""
+    wrote = normal(earlier.output.value or "")
+    return bool(wrote) and any(
+        message.role == "tool" and normal(message.content) == wrote
+        for message in call.messages.value or ()
+    )
+
+
 def _rank(call: Call, answer: str) -> int:
     output = call.output.value
     if not output:
@@ -150,9 +175,9 @@ def _custom_generator(view: View, answer: Field[str], last_search_end: int) -> C
     for index in view.of_role(*_CHAINS):
         node = view.node(index)
         inner = any(child in view.roles for child in node.children)
-        if node.facts is None or index == view.top or inner:
+        if node.facts is None or node.facts.settled or index == view.top or inner:
             continue
-        name = node.span.name
+        name = called(node)
         if node.span.end_unix_nano <= last_search_end or not GENERATOR_NAME.search(name):
             continue
         if SYNTHESIS_NAME.search(name):  # with nothing to put into a prompt it calls no LLM

@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 
 from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.registry import BUILT_IN
-from otel_raglog.mapping.collapse import Call, View, llm_calls
+from otel_raglog.mapping.collapse import Call, View, llm_calls, rewriter_calls
 from otel_raglog.mapping.context import shows_context
 from otel_raglog.mapping.conversation import find_history, find_question, turn_of
 from otel_raglog.mapping.coverage import Signs, Steps, has_searched, is_retrieved, states_of
-from otel_raglog.mapping.embedding import find_embeddings, mark_hypothetical
+from otel_raglog.mapping.embedding import find_embeddings, is_indexing, mark_hypothetical
 from otel_raglog.mapping.family import find_family, speakers
-from otel_raglog.mapping.generating import find_generator, generate_step, total_tokens
-from otel_raglog.mapping.prompting import find_assembly, template_variables
+from otel_raglog.mapping.generating import as_told, find_generator, generate_step, total_tokens
+from otel_raglog.mapping.prompting import find_assembly, template_variables, with_rendered_prompts
 from otel_raglog.mapping.question import spoken_answer
 from otel_raglog.mapping.retrieving import Search, find_search, retriever_spans
 from otel_raglog.mapping.rewriting import find_rewrites, search_texts
-from otel_raglog.mapping.roles import is_lexical, settle_roles
+from otel_raglog.mapping.roles import ACTION_TOOL_NAME, is_lexical, name_of, settle_roles
 from otel_raglog.mapping.selecting import selected_chunks
+from otel_raglog.mapping.sessions import number_turns, session_of
 from otel_raglog.mapping.skipping import explain_skip, skipped_run, unread_run
 from otel_raglog.mapping.splitting import Part, split
 from otel_raglog.mapping.tree import NONE, Tree, build_tree, unique_spans
@@ -49,6 +50,7 @@ from otel_raglog.model import (
 OWN_SCOPES = ("otel_raglog", "otel-raglog", "raglog")
 """Beginnings of the scope names of spans that we write ourselves."""
 
+_OUTSIDE = {Role.EVALUATOR, Role.IGNORED}
 _CUT_SHORT = {Completion.MAX_WAIT, Completion.EVICTED, Completion.SPAN_LIMIT, Completion.SHUTDOWN}
 
 
@@ -56,23 +58,25 @@ def map_trace(trace: Trace, conventions: ConventionSet = BUILT_IN) -> tuple[Run,
     """Return the runs of a trace in order of time, at least one.
 
     Never raises, however odd the spans are. The result does not depend on the order of the
-    spans nor on repetitions. Spans of evaluators and our own are left out. Where nothing can be
-    judged the one run says why (``skip_reason``, ``notes``).
+    spans nor on repetitions. Spans of evaluators, our own, and what a user said to ignore are left
+    out. Where nothing can be judged the one run says why (``skip_reason``, ``notes``).
     """
     spans = unique_spans(s for s in trace.spans if not s.scope_name.startswith(OWN_SCOPES))
     facts = {span.span_id: read for span in spans if (read := conventions.read(span)) is not None}
-    evaluating = {key for key, read in facts.items() if read.role is Role.EVALUATOR}
-    spans = _without(spans, evaluating)
+    outside = {key for key, read in facts.items() if read.role in _OUTSIDE}
+    spans = _without(spans, outside)
     if not spans:
         reason = "evaluation" if trace.spans else "no_spans"
         note = "all spans are of evaluators" if trace.spans else "the trace has no spans"
+        if any(facts[key].role is Role.IGNORED for key in outside):
+            reason, note = "ignored", "the configuration leaves all spans out (stage: ignore)"
         return (skipped_run(trace, (), reason, note),)
     if not any(span.span_id in facts for span in spans):
         return (unread_run(trace, spans),)
     tree = build_tree(spans, facts)
     parts = split(tree)
-    return tuple(
-        _run(trace, tree, part, _run_id(trace, number)) for number, part in enumerate(parts, 1)
+    return number_turns(
+        [_run(trace, tree, part, _run_id(trace, number)) for number, part in enumerate(parts, 1)]
     )
 
 
@@ -101,14 +105,18 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     view = View(tree, part.indices, settle_roles(tree, part.indices, part.spoken), part.top)
     spoken = view.facts(part.spoken) if part.spoken != NONE else None
     said = spoken_answer(spoken) if spoken else NOT_CAPTURED
-    all_calls = llm_calls(view)
-    helping = view.under(Role.RERANKER) | view.under(Role.GUARDRAIL)
-    calls = [call for call in all_calls if call.leaf not in helping]
+    all_calls = with_rendered_prompts(view, llm_calls(view))
+    helping = view.under(Role.RERANKER) | view.under(Role.GUARDRAIL) | view.under(Role.REWRITER)
+    declared = rewriter_calls(view)
+    calls = [as_told(call, said) for call in all_calls if call.leaf not in helping]
     search = find_search(view)
     ends = [step.origin.end_unix_nano for step in search.retrievals]
     ends += [step.origin.end_unix_nano for step in search.rerankings]
     call = find_generator(view, calls, said, max(ends, default=0), _found_chunks(search))
     embeddings = find_embeddings(view, search.retrievals)
+    searched = search.retrievals or search.rerankings
+    if call is not None and not searched and is_indexing(embeddings, calls, call):
+        call = None
     question = find_question(view, spoken, call, search.retrievals, embeddings)
     search = _with_queries(search, embeddings)
     others = [other for other in calls if other is not call]
@@ -139,8 +147,8 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     answer = said
     if not (said.usable and said.value) and steps.generators:
         answer = steps.generators[0].answer
-    history = find_history(spoken, call, rewrites, others, question)
-    talk = _Talk(question, answer, history, total_tokens(all_calls))
+    history = find_history(spoken, call, rewrites, [*others, *declared], question)
+    talk = _Talk(question, answer, history, total_tokens([*all_calls, *declared]))
     stages = states_of(steps, question, signs)
     return explain_skip(_assembled(trace, run_id, view, talk=talk, steps=steps, stages=stages))
 
@@ -182,7 +190,7 @@ def _assembled(
         generators=steps.generators,
         stages=stages,
         history=talk.history,
-        session_id=next((f.session_id for f in facts if f.session_id), None),
+        session_id=session_of(view),
         turn=turn_of(talk.history),
         completion=trace.completion,
         conventions=tuple(sorted({f.convention for f in facts})),
@@ -255,6 +263,17 @@ def _searches_by_words(view: View, step: RetrieveStep) -> bool:
     return is_lexical([view.node(index) for index in retriever_spans(view, step)])
 
 
+def _done(view: View) -> list[str]:
+    """Return what tools gave that by their names compute or act."""
+    found: list[str] = []
+    for index in view.of_role(Role.TOOL):
+        facts = view.facts(index)
+        if facts is not None and ACTION_TOOL_NAME.search(name_of(view.node(index))):
+            found.append(facts.output.value or "")
+            found += [chunk.text for chunk in facts.documents.value or ()]
+    return [text for text in found if text.strip()]
+
+
 def _signs(
     view: View,
     search: Search,
@@ -273,7 +292,7 @@ def _signs(
     context = (
         call is not None
         and not has_searched(steps)
-        and shows_context(call.messages.value or (), template_variables(view, call))
+        and shows_context(call.messages.value or (), template_variables(view, call), _done(view))
     )
     first = min((step.origin.start_unix_nano for step in search.retrievals), default=0)
     known = {span_id for step in steps.rewriters for span_id in step.origin.span_ids}

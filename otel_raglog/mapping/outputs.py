@@ -18,6 +18,12 @@ _THOUGHT = re.compile(r"\n[ \t]*thought[ \t]*:", re.IGNORECASE)
 _CONCLUDED = re.compile(r"\n[ \t]*(?:final )?answer[ \t]*:[ \t]*", re.IGNORECASE)
 _ACTION = re.compile(r"\n[ \t]*action\s*:", re.IGNORECASE)
 
+_FINAL_ANSWER = re.compile(
+    r"^[ \t]*final_answer\([ \t]*(?P<quote>\"\"\"|\"|')(?P<text>(?:(?!(?P=quote)).){1,20000})(?P=quote)[ \t]*\)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+"""How an agent that writes code answers."""
+
 _REASONING = re.compile(
     r"^[ \t]*<(think|thinking|reasoning)>.*?</\1>\s*", re.IGNORECASE | re.MULTILINE | re.DOTALL
 )
@@ -41,6 +47,9 @@ def final_answer(text: str) -> str:
     An output that is nothing but reasoning is left as it is.
     """
     text = without_reasoning(text)
+    code = _FINAL_ANSWER.search(text)
+    if code is not None:
+        return code["text"]
     lined = "\n" + text
     concluded = _CONCLUDED.search(lined)
     if concluded is None or _ACTION.search(lined):

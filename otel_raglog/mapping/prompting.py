@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from otel_raglog.mapping.collapse import Call, View, origin_of
 from otel_raglog.mapping.context import context_in
@@ -13,7 +14,9 @@ from otel_raglog.model import (
     Chunk,
     Field,
     FieldStatus,
+    Message,
     Role,
+    SpanFacts,
     StepOrigin,
 )
 
@@ -40,6 +43,9 @@ def find_assembly(
     """
     call = family[-1]
     origin = _origin(view, call)
+    said = _declared(view, call)
+    if said is not None and said.documents.usable:
+        selected = said.documents
     if not call.messages.usable:
         lost: Field[str] = Field(None, call.messages.status, call.messages.source)
         return AssemblyStep(origin, selected, lost, lost)
@@ -67,6 +73,31 @@ def find_assembly(
         context=Field(text, status if text.strip() else FieldStatus.EMPTY, call.messages.source),
         prompt=Field(prompt, status, call.messages.source),
     )
+
+
+def _declared(view: View, call: Call) -> SpanFacts | None:
+    """Return what a span says that a user said to be the making of the prompt, if there is one."""
+    for index in _prompt_spans(view, call):
+        facts = view.facts(index)
+        if facts is not None and facts.settled:
+            return facts
+    return None
+
+
+def with_rendered_prompts(view: View, calls: Sequence[Call]) -> tuple[Call, ...]:
+    """Give calls that recorded no messages what a user said to be their rendered prompt."""
+    known: list[Call] = []
+    taken: set[bytes] = set()
+    for call in calls:
+        said = None if call.messages.usable else _declared(view, call)
+        if said is None or not said.output.value or said.span_id in taken:
+            known.append(call)
+            continue
+        taken.add(said.span_id)
+        rendered = (Message("user", said.output.value),)
+        read = Field(rendered, said.output.status, said.output.source)
+        known.append(replace(call, messages=read))
+    return tuple(known)
 
 
 def said_pieces(call: Call) -> list[str]:

@@ -6,7 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from otel_raglog.conventions.chat import content_text, message_in, messages_in, responses_in
-from otel_raglog.conventions.json_text import parse_json_or_literal
+from otel_raglog.conventions.json_text import (
+    looks_cut,
+    parse_json,
+    parse_json_or_literal,
+    whole_members,
+)
 from otel_raglog.mapping.outputs import final_answer, plain_text
 from otel_raglog.mapping.texts import holds, normal, sections
 from otel_raglog.model import Field, FieldStatus, Message, SpanFacts
@@ -29,6 +34,7 @@ QUESTION_KEYS = (
     "prompt",
     "text",
     "topic",
+    "task",
 )
 """Where a run's question is found in JSON, best first."""
 
@@ -53,6 +59,7 @@ ANSWER_KEYS = (
     "generations",
     "completion",
     "prediction",
+    "raw",
 )
 """Where a run's answer is found in JSON, best first."""
 
@@ -118,7 +125,8 @@ def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR091
     if isinstance(data, str):
         return plain_text(data)
     if isinstance(data, list):
-        if data and (message := message_in(data[-1])) is not None and isinstance(data[-1], dict):
+        last = _last_said(data)
+        if last is not None and (message := message_in(last)) is not None:
             return message.content or None
         return answer_in(data[0], depth + 1) if len(data) == 1 else None
     if not isinstance(data, dict):
@@ -139,6 +147,14 @@ def answer_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR091
                 return found
     texts = responses_in(data)
     return plain_text(texts[0]) if texts else None
+
+
+def _last_said(data: list[object]) -> dict[str, object] | None:
+    """Return the last message of a list: what a tool gave back after it is no answer."""
+    if not data or not isinstance(data[-1], dict) or message_in(data[-1]) is None:
+        return None
+    said = [item for item in data if isinstance(item, dict) and item.get("role") != "tool"]
+    return next((item for item in reversed(said) if message_in(item) is not None), data[-1])
 
 
 def history_in(data: object, question: str | None) -> tuple[Message, ...]:
@@ -258,7 +274,11 @@ def _behind_instruction(text: str, known: Iterable[str]) -> str | None:
 
 def asked_in(messages: Sequence[Message]) -> list[str]:
     """Return the user messages that ask; all of them if none does."""
-    said = [message for message in messages if message.role == "user"]
+    said = [
+        message
+        for message in messages
+        if message.role == "user" and not looks_cut(message.content, declared_json=False)
+    ]
     return [m.content for m in said if not is_observed(m)] or [m.content for m in said]
 
 
@@ -302,8 +322,13 @@ def spoken_question(facts: SpanFacts) -> Field[str]:
     data = facts.input_data
     if data is None:
         data = parse_json_or_literal(read.value)
-    if data is None:
+    if data is None and not looks_cut(read.value, declared_json=False):
         return read
+    if data is None:
+        named = {
+            key: value for key, value in whole_members(read.value).items() if key in QUESTION_KEYS
+        }
+        return _before_cut(question_in(named), read)
     found = question_in(data)
     if found is None:
         return Field(None, FieldStatus.NOT_CAPTURED, read.source)
@@ -315,17 +340,26 @@ def spoken_answer(facts: SpanFacts) -> Field[str]:
     read = readable(facts.output)
     if read.value is None or read.status is FieldStatus.EMPTY:
         return read
+    if facts.output_data is None and looks_cut(read.value, declared_json=False):
+        return _before_cut(answer_in(whole_members(read.value)), read)
     found = answer_in(read.value if facts.output_data is None else facts.output_data)
     if found is None:
         return Field(None, FieldStatus.NOT_CAPTURED, read.source)
-    return Field(final_answer(found), FieldStatus.PRESENT, read.source)
+    status = read.status if facts.output_data is None else FieldStatus.PRESENT
+    return Field(final_answer(found), status, read.source)
+
+
+def _before_cut(found: str | None, cut: Field[str]) -> Field[str]:
+    """Return what stood whole before the cut in JSON, else that the cut took it."""
+    status = FieldStatus.TRUNCATED if found is None else FieldStatus.PRESENT
+    return Field(found, status, cut.source)
 
 
 def _question_in_list(data: list[object], depth: int) -> str | None:
     messages = messages_in(data)
     if messages and not all(isinstance(element, str) for element in data):
         asked = asked_in(messages)
-        return asked[-1] if asked else None
+        return _without_state(asked[-1], depth) if asked else None
     first = data[0] if data else None
     if len(data) == 1 and not isinstance(first, dict):
         return question_in(first, depth + 1)
@@ -334,6 +368,13 @@ def _question_in_list(data: list[object], depth: int) -> str | None:
     if len(data) == 1 and isinstance(first, dict):
         return question_in(first, depth + 1) or content_text(first) or None
     return None
+
+
+def _without_state(text: str, depth: int) -> str:
+    """Return the question of a user message, also where that is a whole state (LangGraph)."""
+    state = parse_json(text)
+    found = question_in(state, depth + 1) if isinstance(state, dict) else None
+    return found or text
 
 
 def _named_question(data: Mapping[str, object], depth: int) -> str | None:

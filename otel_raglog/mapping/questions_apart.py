@@ -21,7 +21,8 @@ class _Event:
     """A search or an LLM call that is not within another one, with its texts for comparison.
 
     ``asked`` and ``said`` are an LLM's messages and outputs. ``batch`` tells that ``sought`` are
-    several texts embedded at once: passages, or rewrites that an LLM wrote.
+    several texts embedded at once: passages, or rewrites that an LLM wrote. ``lines`` are those
+    of the messages.
     """
 
     index: int
@@ -32,16 +33,17 @@ class _Event:
     asked: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     batch: bool = False
+    lines: frozenset[str] = frozenset()
 
 
 def split_questions(tree: Tree) -> tuple[tuple[int, ...], ...]:
     """Return the spans of each question when one trace holds several, else one group of all.
 
     A search and an LLM call belong to one question when the prompt holds what was searched for,
-    or the search is for what the call wrote; two calls do when one's prompt holds the other's
-    output, or both prompts ask for the same. Groups that have nothing in common and that each
-    search and then answer are questions of their own. Where texts were not recorded, nothing is
-    taken apart.
+    or the search is for what the call wrote; two calls do when one's prompt holds what the other
+    had written by then (what it copied from its own prompt: as a line by itself), or both prompts ask for the same.
+    Groups that have nothing in common and that each search and then answer are questions of
+    their own. Where texts were not recorded, nothing is taken apart.
     """
     events = _events(tree)
     whole = (tree.order,)
@@ -53,7 +55,8 @@ def split_questions(tree: Tree) -> tuple[tuple[int, ...], ...]:
     known = {event.index for group in groups for event in group}
     groups.extend(_left_over([event for event in events if event.index not in known], groups))
     groups.sort(key=lambda group: min(event.start for event in group))
-    return _with_all_spans(tree, groups)
+    bare = [event for event in events if event.searches and not event.sought]
+    return _with_all_spans(tree, groups, bare)
 
 
 def _events(tree: Tree) -> list[_Event]:
@@ -95,6 +98,7 @@ def _event(tree: Tree, node: Node) -> _Event:
         _telling(asked),
         _telling(said),
         batch=node.role is Role.EMBEDDER and len(telling) > 1,
+        lines=frozenset(normal(line) for text in asked for line in text.splitlines()),
     )
 
 
@@ -126,10 +130,20 @@ def _belong(first: _Event, second: _Event, longer: Mapping[str, Sequence[str]]) 
         return not {normal(text) for text in first.sought}.isdisjoint(map(normal, second.sought))
     if first.searches:
         return not first.batch and _any_holds(second.asked, first.sought, longer)
+    ended = first.end <= second.start
     if second.searches:
-        wrote = _any_holds(first.said, second.sought, longer)
+        wrote = ended and _any_holds(first.said, second.sought, longer)
         return wrote or (not second.batch and _any_holds(first.asked, second.sought, longer))
-    return _any_holds(second.asked, first.said, {}) or first.asked[-1:] == second.asked[-1:]
+    if first.asked[-1:] == second.asked[-1:]:
+        return True
+    handed_on = any(normal(text) in second.lines for text in first.said)
+    return ended and (handed_on or _any_holds(second.asked, _of_its_own(first), {}))
+
+
+def _of_its_own(call: _Event) -> list[str]:
+    """Return what a call wrote that it was not shown: a page may be in two questions' prompts."""
+    shown = [normal(text) for text in call.asked]
+    return [text for text in call.said if not any(normal(text) in prompt for prompt in shown)]
 
 
 def _any_holds(
@@ -167,12 +181,33 @@ def _left_over(rest: Sequence[_Event], groups: Sequence[Sequence[_Event]]) -> li
     return [found for found in between.values() if _answers(found)]
 
 
-def _with_all_spans(tree: Tree, groups: Sequence[Sequence[_Event]]) -> tuple[tuple[int, ...], ...]:
+def _waiting(search: _Event, groups: Sequence[Sequence[_Event]]) -> int | None:
+    """Return the group that a search of which no text was recorded belongs to, if one may be it.
+
+    That is one between its embedding and its LLM call then; of several the one embedded last.
+    """
+    ready = [
+        (max(before), number)
+        for number, group in enumerate(groups)
+        if (before := [e.end for e in group if e.searches and e.end <= search.start])
+        and any(not e.searches and e.start >= search.end for e in group)
+    ]
+    return max(ready)[1] if ready else None
+
+
+def _with_all_spans(
+    tree: Tree, groups: Sequence[Sequence[_Event]], bare: Sequence[_Event] = ()
+) -> tuple[tuple[int, ...], ...]:
     """Return the spans of each group: its events with all within, and what leads up to it.
 
-    A span around events of several groups is of none of them.
+    ``bare`` are searches without a text. A span around events of several groups is of none of them.
     """
     events = [(event, number) for number, group in enumerate(groups) for event in group]
+    known = {event.index for event, _ in events}
+    for event in bare:
+        number = _waiting(event, groups)
+        if event.index not in known and number is not None:
+            events.append((event, number))
     owner = {i: number for event, number in events for i in tree.subtree(event.index)}
     for index in tree.order:
         if index in owner:

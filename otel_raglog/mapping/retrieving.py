@@ -26,6 +26,7 @@ from otel_raglog.mapping.roles import (
     RERANKER_NAME,
     RETRIEVER_NAME,
     SEARCH_TOOL_NAME,
+    called,
     name_of,
 )
 from otel_raglog.mapping.texts import data_in
@@ -128,8 +129,9 @@ def _fold(  # noqa: PLR0911  one return per relation of a retriever to those wit
         if not is_shortened(mine.value, theirs[0]):
             return _collapsed(view, index, merged, mine)
         return _as_reranking(view, index, merged, mine, candidates)
-    name = view.node(index).span.name
+    name = called(view.node(index))
     part = is_part(mine.value, candidates)
+    settled = facts is not None and facts.settled
     whole = part and is_part(candidates, mine.value)
     fusing = several and (whole or bool(FUSION_NAME.search(name)) or not part)
     if fusing and not CERTAIN_RERANKER_NAME.search(name):
@@ -137,7 +139,7 @@ def _fold(  # noqa: PLR0911  one return per relation of a retriever to those wit
         draft = _draft(view, index, mine, why)
         draft.step = replace(draft.step, fused=True)
         return _Outcome([*merged.retrievals, draft], merged.rerankings, mine)
-    if part or RERANKER_NAME.search(name) or is_extract(mine.value, candidates):
+    if not settled and (part or RERANKER_NAME.search(name) or is_extract(mine.value, candidates)):
         return _as_reranking(view, index, merged, mine, candidates)
     return _absorbed(view, index, merged, mine, "it gives other chunks than the spans within it")
 
@@ -287,9 +289,7 @@ def _reranking(view: View, members: Sequence[int]) -> RerankStep:
     kind = view.node(carrier).role
     why = "a span of reranker kind"
     if kind is not Role.RERANKER:
-        why = (
-            f"a span whose name says that it selects among chunks ({view.node(carrier).span.name})"
-        )
+        why = f"a span whose name says that it selects among chunks ({called(view.node(carrier))})"
     if len(members) > 1:
         why += f"; {len(members) - 1} wrapper span(s) collapsed into it"
     said = [facts for _, facts in known]

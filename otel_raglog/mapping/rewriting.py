@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from otel_raglog.conventions.queries import searches_in
-from otel_raglog.mapping.collapse import Call, View, origin_of
+from otel_raglog.mapping.collapse import Call, View, origin_of, rewriter_calls
 from otel_raglog.mapping.question import before_question
-from otel_raglog.mapping.roles import REWRITER_NAME
+from otel_raglog.mapping.roles import REWRITER_NAME, called
 from otel_raglog.mapping.texts import (
     data_in,
     is_close_to_any,
@@ -96,7 +96,7 @@ def find_rewrites(
 
     A call that stands before a search and is named or told to rewrite, or that a search makes
     before it finds anything, counts too when what was searched was not recorded, or was changed
-    once more.
+    once more. What a user said to be a rewriter is one, whatever was searched for.
     """
     first = min((step.origin.start_unix_nano for step in retrievals), default=None)
     last_inside = max((step.origin.end_unix_nano for step in retrievals), default=None)
@@ -107,13 +107,49 @@ def find_rewrites(
         step = _rewrite(view, call, targets, retrievals, question)
         if step is not None:
             steps.append(step)
-    return tuple(steps)
+    steps.extend(_declared(view, call, targets, question) for call in rewriter_calls(view))
+    return tuple(sorted(steps, key=lambda step: step.origin.start_unix_nano))
+
+
+def _declared(
+    view: View, call: Call, targets: Sequence[Target], question: Field[str]
+) -> RewriteStep:
+    later = [target for target in targets if target.start >= call.end]
+    written = [query for data in data_in("", call.data) for query in searches_in(data)]
+    if not written:
+        pieces = pieces_of(call.output.value or "", call.data)[:MAX_PIECES]
+        texts = [target.text for target in later]
+        matched = _without_doubles([p for p in pieces if is_close_to_any(p, texts)])
+        written = matched or _written(call)
+    status = call.output.status
+    told = f"{_names(view, call)} {_instructions(call, ())}"
+    kind = _kind(call, told, written, later)
+    why = f"a span that the configuration calls a rewriter ({kind.value})"
+    facts = view.facts(call.leaf)
+    asked = facts.query if facts is not None and facts.query.usable else question
+    return RewriteStep(
+        origin=origin_of(view, call.leaf, call.nodes, why),
+        kind=kind,
+        input=asked,
+        rewrites=Field(tuple(written) if call.output.usable else None, status, call.output.source),
+        model=call.model,
+    )
 
 
 def _precedes(call: Call, targets: Sequence[Target], first: int | None, last: int | None) -> bool:
-    if any(target.start >= call.end for target in targets):
+    if any(target.start >= _said_by(call) for target in targets):
         return True
     return first is not None and last is not None and call.end <= last
+
+
+def _said_by(call: Call) -> int:
+    """Return when a call had said what it says, at the latest.
+
+    The span of a call that asks for tools may go on until these are done (the legacy tracer of the
+    Vercel AI SDK 7): what it asks for is known before.
+    """
+    asks = isinstance(call.data, dict) and bool(call.data.get("tool_calls"))
+    return call.start if asks else call.end
 
 
 def _rewrite(
@@ -123,7 +159,7 @@ def _rewrite(
     retrievals: Sequence[RetrieveStep],
     question: Field[str],
 ) -> RewriteStep | None:
-    later = [target for target in targets if target.start >= call.end]
+    later = [target for target in targets if target.start >= _said_by(call)]
     pieces = pieces_of(call.output.value or "", call.data)[:MAX_PIECES]
     matched = [p for p in pieces if is_close_to_any(p, [target.text for target in later])]
     matched = _without_doubles(matched)
@@ -209,11 +245,11 @@ def _kind(call: Call, told: str, rewrites: Sequence[str], later: Sequence[Target
 
 
 def _names(view: View, call: Call) -> str:
-    names = [view.node(index).span.name for index in call.nodes]
+    names = [called(view.node(index)) for index in call.nodes]
     for index in view.tree.ancestors(call.nodes[0]):
         if index not in view.roles or index == view.top:
             break
-        names.append(view.node(index).span.name)
+        names.append(called(view.node(index)))
     return " ".join(names)
 
 

@@ -22,6 +22,16 @@ SEARCH_TOOL_NAME = re.compile(
     r"(?<![a-z])rag(?![a-z])|faq|wiki",
     re.IGNORECASE,
 )
+ACTION_TOOL_NAME = re.compile(
+    r"calculat|arithmetic|multipl|(?<![a-z])(?:add|sum|subtract|divide|eval|math|time|date|now|clock|"
+    r"python|repl|shell|bash|terminal|sleep|convert|currency|final_answer)(?![a-z])|"
+    r"weather|forecast|(?:run|exec\w*)_?code|code.?interpreter|transfer.?to|hand.?off|delegate|"
+    r"(?<![a-z])(?:send|email|notify|book|create|update|delete|cancel|write|schedule|translate)"
+    r"(?![a-z])",
+    re.IGNORECASE,
+)
+"""Names of tools that compute or act: what they give back is no retrieved context."""
+
 RETRIEVER_NAME = re.compile(
     r"retriev|search|lookup|get_context|fetch_(?:docs|context)", re.IGNORECASE
 )
@@ -59,10 +69,16 @@ _MOST = 0.5
 """A prompt builder's output makes up at least this share of the prompt that follows."""
 
 
+def called(node: Node) -> str:
+    """Return what a span is called: its name, and what did the work where that is told apart."""
+    component = node.facts.component if node.facts else None
+    return f"{node.span.name} {component}" if component else node.span.name
+
+
 def name_of(node: Node) -> str:
-    """Return what a span is called: its name and, for a tool, the tool's."""
+    """Return what a span is called and, for a tool, the tool's name."""
     tool = node.facts.tool_name if node.facts else None
-    return f"{node.span.name} {tool}" if tool else node.span.name
+    return f"{called(node)} {tool}" if tool else called(node)
 
 
 def settle_roles(tree: Tree, indices: Sequence[int], top: int) -> dict[int, Role]:
@@ -70,14 +86,14 @@ def settle_roles(tree: Tree, indices: Sequence[int], top: int) -> dict[int, Role
 
     Kinds are trusted but for what is known to be labelled wrongly: prompt builders with kind
     LLM, post-processors and rerankers with kind CHAIN, searches in TOOL spans, nodes named by
-    developers.
+    developers. What a user said stays.
     """
     roles = {index: tree.nodes[index].role for index in indices}
     _settle_prompt_builders(tree, indices, roles)
     inside = _Inside(tree, dict(roles))
     for index in indices:
         node = tree.nodes[index]
-        if node.facts is None or index == top:
+        if node.facts is None or node.facts.settled or index == top:
             continue
         if roles[index] is Role.TOOL and _is_search_tool(node, inside):
             roles[index] = Role.RETRIEVER
@@ -118,12 +134,17 @@ def _settle_prompt_builders(tree: Tree, indices: Sequence[int], roles: dict[int,
     """Give prompt builders of kind LLM their role: the output is the prompt that follows."""
     llms = [index for index in indices if roles[index] is Role.LLM]
     bare = [i for i in llms if (f := tree.nodes[i].facts) is not None and not has_llm_evidence(f)]
+    bare = [index for index in bare if not _is_settled(tree.nodes[index])]
     for index in bare:
         node = tree.nodes[index]
-        if PROMPT_NAME.search(node.span.name) or any(
+        if PROMPT_NAME.search(called(node)) or any(
             other != index and _becomes_prompt(node, tree.nodes[other]) for other in llms
         ):
             roles[index] = Role.PROMPT
+
+
+def _is_settled(node: Node) -> bool:
+    return node.facts is not None and node.facts.settled
 
 
 def _becomes_prompt(builder: Node, call: Node) -> bool:
@@ -178,7 +199,7 @@ def _found_documents(facts: SpanFacts) -> bool:
 
 
 def _role_by_name(node: Node, role: Role, inside: _Inside) -> Role:
-    facts, name = node.facts, node.span.name
+    facts, name = node.facts, called(node)
     if facts is None:
         return role
     if RERANKER_NAME.search(name) and not inside.has(node, _SEARCHES):
@@ -188,7 +209,7 @@ def _role_by_name(node: Node, role: Role, inside: _Inside) -> Role:
             return Role.RERANKER
     if JOINER_NAME.search(name) and _joins(node, inside):
         return Role.RETRIEVER
-    if FILTER_NAME.search(name) and _selects(facts):
+    if _selects(facts) and (FILTER_NAME.search(name) or _is_asked(node, inside)):
         return Role.RERANKER
     named = EMBEDDER_NAME.search(name) or PROMPT_NAME.search(name)
     if named and not inside.has(node, _STAGES):
@@ -216,10 +237,16 @@ def _selects(facts: SpanFacts) -> bool:
     )
 
 
+def _is_asked(node: Node, inside: _Inside) -> bool:
+    """Tell whether a span that selects documents was given a query for that, and no search."""
+    asked = node.facts is not None and bool(node.facts.query.value)
+    return asked and not inside.has(node, _SEARCHES | _CALLS)
+
+
 def _is_search_chain(node: Node, inside: _Inside) -> bool:
-    if node.facts is None or inside.has(node, _SEARCHES | _CALLS):
+    if node.facts is None or node.facts.settled or inside.has(node, _SEARCHES | _CALLS):
         return False
-    if not RETRIEVER_NAME.search(node.span.name):
+    if not RETRIEVER_NAME.search(called(node)):
         return inside.has(node, _EMBEDDINGS) and _found_documents(node.facts)
     if node.facts.documents.usable:
         return True

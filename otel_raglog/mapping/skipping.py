@@ -34,8 +34,8 @@ def explain_skip(run: Run) -> Run:
     if not run.generators and not run.retrievers:
         if run.embedders:
             note = (
-                "only embedding calls are in this trace; the search and the answer they belong "
-                "to are in other traces or were not captured"
+                "only embedding calls (and what was written to be embedded) are in this trace; the "
+                "search and the answer they belong to are in other traces or were not captured"
             )
             return _skip(run, "embedding_only", note, UnknownReason.SKIPPED)
         note = "no span of this trace retrieves, reranks or answers"
@@ -64,8 +64,8 @@ def unread_run(trace: Trace, spans: Sequence[Span]) -> Run:
     shown = ", ".join(keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
     prefixes = ", ".join(sorted({f"{key.split('.')[0]}.*" for key in keys}))
     note = (
-        f"the spans carry {prefixes} attributes ({', '.join(names)}); this version reads "
-        f"OpenInference only; keys seen: {shown}"
+        f"the spans carry {prefixes} attributes ({', '.join(names)}), which this version does "
+        f"not read; keys seen: {shown}"
     )
     return skipped_run(trace, spans, "unread_convention", note)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from otel_raglog.mapping.question import asks_several
 from otel_raglog.mapping.questions_apart import split_questions
-from otel_raglog.mapping.roles import GENERATOR_NAME
+from otel_raglog.mapping.roles import GENERATOR_NAME, called
+from otel_raglog.mapping.texts import normal
 from otel_raglog.mapping.tree import NONE, Node, Tree
 from otel_raglog.mapping.turns import split_turns
 from otel_raglog.model import FieldStatus, Role
@@ -50,7 +51,7 @@ def split(tree: Tree) -> tuple[Part, ...]:
         if len(turns) > 1:
             return tuple(Part(min(turn), NONE, turn) for turn in turns)
         return (Part(top, roots[0] if roots else NONE, tree.order),)
-    owners = {root: list(tree.subtree(root)) for root in roots}
+    owners = {root: _own(tree, root, roots) for root in roots}
     taken = {index for owned in owners.values() for index in owned}
     for index in tree.order:
         node = tree.nodes[index]
@@ -78,9 +79,45 @@ def _run_roots(tree: Tree) -> tuple[int, ...]:
             elif len(whole) > 1:
                 found.append(index)
     if len(found) > 1:
-        return tuple(sorted(found))
+        return tuple(sorted(twin for index in found for twin in _batch(tree, index)))
     spoken = _spoken(tree)
-    return () if spoken == NONE else (spoken,)
+    return () if spoken == NONE else _batch(tree, spoken)
+
+
+def _batch(tree: Tree, index: int) -> tuple[int, ...]:
+    """Return a run, and those of its batch that lie below it: each may have the next within it.
+
+    A tracer that takes the run that was begun last for the parent nests runs that were begun
+    together (OpenLLMetry with LangChain's ``batch``).
+    """
+    found = [index]
+    while (twin := _next_of_batch(tree, found[-1])) != NONE:
+        found.append(twin)
+    return tuple(found)
+
+
+def _next_of_batch(tree: Tree, index: int) -> int:
+    """Return the run of the same name and another input that was begun before all else in a run."""
+    node = tree.nodes[index]
+    if not node.children or node.role not in _OUTER:
+        return NONE
+    first = min(node.children, key=lambda child: tree.nodes[child].span.start_unix_nano)
+    inner = tree.nodes[first]
+    alike = inner.span.name == node.span.name and inner.role is node.role
+    if not alike or node.facts is None or inner.facts is None:
+        return NONE
+    given, other = node.facts.input.value, inner.facts.input.value
+    if not given or not other or given == other:
+        return NONE
+    apart = (_own(tree, index, (first,))[1:], tree.subtree(first)[1:])
+    return first if all(_search_and_answer(tree, spans) for spans in apart) else NONE
+
+
+def _own(tree: Tree, root: int, roots: Sequence[int]) -> list[int]:
+    """Return the spans of a run without those of the runs below it."""
+    within = [other for other in roots if other != root and tree.contains(root, other)]
+    taken = {index for other in within for index in tree.subtree(other)}
+    return [index for index in tree.subtree(root) if index not in taken]
 
 
 def _speaking(tree: Tree, level: Sequence[int]) -> list[int]:
@@ -119,16 +156,12 @@ def _whole(tree: Tree, indices: Sequence[int]) -> list[int]:
 
 
 def _searches_and_answers(tree: Tree, index: int) -> bool:
-    searches = [
-        tree.nodes[i].span.end_unix_nano
-        for i in tree.subtree(index)[1:]
-        if tree.nodes[i].role in _SEARCH
-    ]
-    answers = [
-        tree.nodes[i].span.end_unix_nano
-        for i in tree.subtree(index)[1:]
-        if _may_answer(tree.nodes[i])
-    ]
+    return _search_and_answer(tree, tree.subtree(index)[1:])
+
+
+def _search_and_answer(tree: Tree, indices: Sequence[int]) -> bool:
+    searches = [tree.nodes[i].span.end_unix_nano for i in indices if tree.nodes[i].role in _SEARCH]
+    answers = [tree.nodes[i].span.end_unix_nano for i in indices if _may_answer(tree.nodes[i])]
     return bool(searches) and bool(answers) and max(answers) > min(searches)
 
 
@@ -141,7 +174,7 @@ def _may_answer(node: Node) -> bool:
         return True
     if node.facts is None or node.role not in _OUTER or node.children:
         return False
-    return GENERATOR_NAME.search(node.span.name) is not None
+    return GENERATOR_NAME.search(called(node)) is not None
 
 
 def _topmost(tree: Tree) -> int:
@@ -158,9 +191,35 @@ def _spoken(tree: Tree) -> int:
     """
     speaking = _speaking(tree, tree.tops)
     outer = [index for index in speaking if tree.nodes[index].role in _OUTER]
-    if len(speaking) == len(outer) == 1:
+    if len(speaking) == len(outer) == 1 and not _serves(tree, outer[0]):
         return outer[0]
-    return next((index for index in outer if _searches_and_answers(tree, index)), NONE)
+    whole = (index for index in outer if _searches_and_answers(tree, index))
+    return next((index for index in whole if not _reports(tree, index)), NONE)
+
+
+def _serves(tree: Tree, index: int) -> bool:
+    """Tell whether a tool works for LLM calls beside it, which were recorded without content."""
+    node = tree.nodes[index]
+    return node.role is Role.TOOL and any(
+        other.role is Role.LLM and not tree.contains(index, other.index) for other in tree.nodes
+    )
+
+
+def _reports(tree: Tree, index: int) -> bool:
+    """Tell whether a later LLM call was handed what a pipeline answered, as a tool's result."""
+    end = tree.nodes[index].span.end_unix_nano
+    said = {
+        normal(message.content)
+        for inner in tree.subtree(index)
+        if (facts := tree.nodes[inner].facts) is not None and facts.role is Role.LLM
+        for message in facts.output_messages.value or ()
+    } - {""}
+    return any(
+        message.role == "tool" and normal(message.content) in said
+        for node in tree.nodes
+        if node.role is Role.LLM and node.facts is not None and node.span.start_unix_nano >= end
+        for message in (node.facts.messages.value or () if said else ())
+    )
 
 
 def _owner(tree: Tree, node: Node, roots: Sequence[int]) -> int:

@@ -27,6 +27,9 @@ _MIN_PARAGRAPH_CHARS = 100
 """Shorter paragraphs cost no more to fold than to look up."""
 
 _EDGES = " \t\r\n\"'`\u201c\u201d\u201e\u2019.,;:!?*-"
+_LITERAL = re.compile(r"(?P<quote>[\"'])(?P<text>[^\"'\n]{3,300})(?P=quote)")
+"""A text in the code that an agent writes: it may be the argument of a search."""
+
 _TELLING = re.compile(f"[^\\s{re.escape(_EDGES)}]")
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\(?\d{1,2}[.):]|q\d{1,2}[.):])\s*", re.IGNORECASE)
 _LABEL = re.compile(
@@ -190,6 +193,8 @@ def _pieces(text: str, data: object | None) -> Iterator[str]:
             if "\n" in string:
                 yield from lines_of(string)
     yield from sections(text).values()
+    if "<code>" in text or "```" in text:
+        yield from (match["text"].strip() for match in _LITERAL.finditer(text))
 
 
 def _clean(line: str) -> str:

@@ -23,8 +23,14 @@ class Markers:
     """Prefixes that mark a span as possibly part of a run.
 
     ``key_prefixes`` are compared with attribute keys, event names and event attribute keys;
-    ``names`` with the beginning of span names.
+    ``names`` with the beginning of span names. ``value_keys`` are attributes that spans of any
+    kind have (the statement of a database call): such a span is marked when one of
+    ``value_parts`` is in it. ``scopes`` are names of instrumentation scopes, all spans of which
+    are marked.
     """
 
     key_prefixes: tuple[bytes, ...] = ()
     names: tuple[bytes, ...] = ()
+    value_keys: tuple[bytes, ...] = ()
+    value_parts: tuple[bytes, ...] = ()
+    scopes: tuple[bytes, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from otel_raglog.errors import TooLarge
@@ -25,6 +25,7 @@ from otel_raglog.receive.envelopes import (
 )
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
+from otel_raglog.receive.marking_values import MarkingValues
 from otel_raglog.receive.namespace import strip_namespace
 from otel_raglog.receive.parsing import RequestParser
 from otel_raglog.receive.span_header import (
@@ -135,7 +136,9 @@ class Sifter:
     def __init__(self, limits: Limits, markers: Markers) -> None:
         self._limits = limits
         self._names = markers.names
+        self._scopes = markers.scopes
         self._traits = TraitReader(markers)
+        self._values = MarkingValues(markers)
 
     def sift(self, body: bytes, *, keep_all: bool = False) -> Sifted:
         """Tell what becomes of the spans of ``body``; with ``keep_all`` every one is "held".
@@ -149,34 +152,48 @@ class Sifter:
         opened = open_request(body, self._limits.max_spans_per_request)
         parser = RequestParser(body, Signal.TRACES, self._limits)
         parser.check_envelopes(opened)
-        heaps = _Heaps(
-            look_at_all=keep_all or bool(self._names),
-            keep_all=keep_all,
-            most_values=self._limits.max_values_per_span,
-        )
+        heaps = _Heaps(keep_all=keep_all, most_values=self._limits.max_values_per_span)
         for resource, scope in opened.scopes():
-            self._sift_scope(parser, resource, scope, heaps)
+            self._sift_scope(body, parser, resource, scope, heaps)
         return heaps.sifted(body, opened)
 
     def _sift_scope(
-        self, parser: RequestParser, resource: Resource, scope: Scope, heaps: _Heaps
+        self, body: bytes, parser: RequestParser, resource: Resource, scope: Scope, heaps: _Heaps
     ) -> None:
-        plain = self._traits.plain
+        names, mark = self._names, self._values.mark
+        plain, by_value = self._traits.plain, self._traits.by_value
+        scoped = self._is_marked(body, scope)
         done = 0
         for spans, piece in parser.parse(scope):
             together = zip(spans, reduce_spans(piece), strict=True)
             for index, (span, words) in enumerate(together, done):
                 # The usual span of a busy service goes no further.
-                if words in plain and not heaps.look_at_all and _is_plain(span):
+                usual = words in plain or (
+                    words in by_value and not mark(body, *scope.items[index])
+                )
+                named = names and span.name.startswith(names)
+                if usual and not (named or scoped or heaps.keep_all) and _is_plain(span):
                     continue
-                start, end = scope.items[index]
-                header = self._look(span, words, end - start, heaps)
+                header = self._look(span, words, body, scope.items[index], heaps)
+                if scoped and isinstance(header, Header):
+                    header = header._replace(held=True)
                 heaps.put(header, index, resource, scope)
             done += len(spans)
         heaps.spans += len(scope.items)
 
-    def _look(self, span: thin.Span, words: bytes, size: int, heaps: _Heaps) -> Header | str:
+    def _is_marked(self, body: bytes, scope: Scope) -> bool:
+        """Tell whether all spans of a scope are held, by its name."""
+        if not self._scopes:
+            return False
+        own = join_places(body, scope.own)
+        return any(name in own for name in self._scopes)
+
+    def _look(
+        self, span: thin.Span, words: bytes, body: bytes, place: Place, heaps: _Heaps
+    ) -> Header | str:
         """Return a span's header, or why it is refused."""
+        start, end = place
+        size = end - start
         if not span.start_time_unix_nano and heaps.may_look_at(size // _BYTES_PER_VALUE):
             check_is_span(span)
         traits = self._traits.recall(words)
@@ -188,6 +205,8 @@ class Sifter:
         )
         if values and not heaps.may_look_at(values):
             raise TooLarge("request of too many links, or attributes beside raglog.run.finished")
+        if traits.by_value and not traits.marked and self._values.mark(body, start, end):
+            traits = replace(traits, marked=True)
         reason = refusal(span)
         return reason if reason is not None else read_header(span, traits, self._names)
 
@@ -208,9 +227,8 @@ def _is_plain(span: thin.Span) -> bool:
 class _Heaps:
     """The spans of a request so far, by what becomes of them."""
 
-    def __init__(self, *, look_at_all: bool, keep_all: bool, most_values: int) -> None:
-        self.look_at_all = look_at_all
-        self._keep_all = keep_all
+    def __init__(self, *, keep_all: bool, most_values: int) -> None:
+        self.keep_all = keep_all
         self._values_left = most_values
         self.spans = 0
         """Spans of the scopes before this one."""
@@ -235,7 +253,7 @@ class _Heaps:
             return
         if header.spoofed:
             self._spoofed.add(ordinal)
-        if header.held or header.finishes_run or self._keep_all:
+        if header.held or header.finishes_run or self.keep_all:
             self._kept.append(_Kept(ordinal, header, resource, scope, scope.items[index]))
             self._apart.add(ordinal)
 

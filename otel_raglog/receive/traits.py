@@ -27,20 +27,25 @@ class Traits:
 
     ``marked``: it may belong to a run. ``spoofed``: it bears words of our own namespace.
     ``may_finish``: one of them may say that the run is finished. ``links``: it has links.
+    ``by_value``: it is marked if a value says so.
     """
 
     marked: bool
     spoofed: bool
     may_finish: bool
     links: bool
+    by_value: bool = False
 
     @property
     def plain(self) -> bool:
-        """Whether nothing needs a closer look."""
+        """Whether nothing needs a closer look, but for values where ``by_value`` is set."""
         return not (self.marked or self.spoofed or self.links)
 
 
 _PLAIN = Traits(marked=False, spoofed=False, may_finish=False, links=False)
+_PLAIN_UNLESS_VALUE = Traits(
+    marked=False, spoofed=False, may_finish=False, links=False, by_value=True
+)
 
 
 def reduce_spans(request: bytes) -> Sequence[bytes]:
@@ -67,10 +72,14 @@ class TraitReader:
         self._special: dict[bytes, Traits] = {}
         self.plain: set[bytes] = set()
         """Words that are known to be plain; look here first."""
+        self.by_value: set[bytes] = set()
+        """Words that are plain if no value says otherwise."""
 
     def recall(self, words: bytes) -> Traits | None:
         """Return what these words tell, if they are remembered."""
-        return _PLAIN if words in self.plain else self._special.get(words)
+        if words in self.plain:
+            return _PLAIN
+        return _PLAIN_UNLESS_VALUE if words in self.by_value else self._special.get(words)
 
     def read(self, words: bytes) -> Traits:
         """Return what the words of one span tell, and remember it. Looks at each of them."""
@@ -90,16 +99,18 @@ class TraitReader:
             spoofed=OWN_PREFIX in words or EVALUATION_EVENT in words,
             may_finish=RUN_FINISHED_KEY in words,
             links=_NO_LINK in words,
+            by_value=any(key in words for key in self._markers.value_keys),
         )
 
     def _remember(self, words: bytes, traits: Traits) -> None:
         self._room -= len(words) + _REMEMBERED_OVERHEAD
         if self._room < 0:  # simpler than a queue by use, and as good where words repeat
             self.plain.clear()
+            self.by_value.clear()
             self._special.clear()
             self._room = _REMEMBERED_BYTES
         if traits.plain:
-            self.plain.add(words)
+            (self.by_value if traits.by_value else self.plain).add(words)
         else:
             self._special[words] = traits
 
@@ -114,6 +125,7 @@ def _read(words: bytes, markers: Markers) -> Traits:
         or EVALUATION_EVENT in in_events,
         may_finish=RUN_FINISHED_KEY in keys,
         links=bool(span.links),
+        by_value=any(key in markers.value_keys for key in keys),
     )
 
 

@@ -25,7 +25,9 @@ MAX_VALUE_BYTES = 1_900
 """Tempo cuts attribute values at 2,048 bytes."""
 
 _CUT_MARK = "…"
-_NO_RAG = frozenset({"no_spans", "no_genai_spans", "no_stages", "no_retrieval", "evaluation"})
+_NO_RAG = frozenset(
+    {"no_spans", "no_genai_spans", "no_stages", "no_retrieval", "evaluation", "ignored"}
+)
 """Skip reasons of traces that answer no question from retrieved text."""
 
 _WORST_FIRST = (RunVerdict.FAULTY, RunVerdict.UNKNOWN, RunVerdict.OK)
@@ -97,6 +99,13 @@ def annotate_late(reports: Sequence[Report]) -> bytes:
     return message.SerializeToString()
 
 
+def annotate_joined(report: Report) -> bytes:
+    """Return the bytes to append to the topmost spans of the other traces of a joined run."""
+    message = SpanMessage()
+    _set_attributes(message, {"raglog.run.id": report.run.run_id})
+    return message.SerializeToString()
+
+
 def may_be_rag(report: Report) -> bool:
     """Tell whether ``report`` is of a run that may be a RAG run, judged or not.
 
@@ -124,6 +133,8 @@ def _run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInp
         attributes["raglog.session.id"] = run.session_id
     if run.turn is not None:
         attributes["raglog.session.turn"] = run.turn
+    if run.joined_traces:
+        attributes["raglog.run.joined_traces"] = [item.hex() for item in run.joined_traces]
     if report.skip_reason is not None:
         attributes["raglog.skip_reason"] = report.skip_reason
     if exemplar:

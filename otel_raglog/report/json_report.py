@@ -35,6 +35,7 @@ def to_json(report: Report, *, content: bool = True) -> Json:
     return {
         "run_id": run.run_id,
         "trace_id": run.trace_id.hex() or None,
+        "joined_traces": [trace_id.hex() for trace_id in run.joined_traces],
         "service": run.service,
         "question": run.question.value if content else None,
         "answer": run.answer.value if content else None,

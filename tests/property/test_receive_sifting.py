@@ -24,7 +24,7 @@ from otel_raglog.receive.picking import pick
 from otel_raglog.receive.sifting import Sifted, Sifter
 from otel_raglog.wire import wrap
 
-MARKERS = Markers((b"gen_ai.", b"openinference."), (b"R",))
+MARKERS = Markers((b"gen_ai.", b"openinference."), (b"R",), (b"db.statement",), (b"<=>",))
 LIMITS = Limits(max_request_bytes=100_000, max_spans_per_request=50)
 
 # A busy machine is no failure.
@@ -34,10 +34,13 @@ words = st.sampled_from(
     [
         *(b"gen_ai.x", b"openinference.span.kind", b"http.x", b"", b"k" * 130, b"gen_ai." * 30),
         *(b"raglog.verdict", b"raglog.run.finished", b"gen_ai.evaluation.result", b"\xff\xfe"),
+        b"db.statement",
     ]
 )
 ids = st.sampled_from([b"", b"i" * 8, b"j" * 8, b"i" * 16, bytes(8), bytes(16), b"i" * 5])
-scalars = st.sampled_from([b"\x10\x00", b"\x10\x01", b"\x0a\x01v", b"\x0a\x0agen_ai.x.y", b""])
+scalars = st.sampled_from(
+    [b"\x10\x00", b"\x10\x01", b"\x0a\x01v", b"\x0a\x0agen_ai.x.y", b"\x0a\x03<=>", b""]
+)
 unknown = st.sampled_from(
     [b"\xc2\x3e\x03new", b"\x08\x01", b"\xf9\x3e12345678", b"\x0b\x08\x01\x0c"]
 )

@@ -91,6 +91,16 @@ def test_a_destination_may_be_just_an_endpoint(tmp_path):
         ("hold: {quiet_second: 1}", "hold.quiet_second", "hold.quiet_seconds"),
         ("holds: {quiet_seconds: 1}", "holds", "hold"),
         ("metrics: {prot: 1}", "metrics.prot", "metrics.port"),
+        (
+            "conventions: {custom: [{name: a, match: {span_name: a}, querry: b}]}",
+            "conventions.custom.0.querry",
+            "conventions.custom.0.query",
+        ),
+        (
+            "conventions: {custom: [{name: a, match: {spam_name: a}, query: b}]}",
+            "conventions.custom.0.match.spam_name",
+            "conventions.custom.0.match.span_name",
+        ),
     ],
 )
 def test_an_unknown_key_names_the_nearest_known_one(tmp_path, text, named, nearest):
@@ -113,6 +123,8 @@ def test_an_unknown_variable_names_the_nearest_known_one():
         ("hold: {quiet_seconds: soon}", "hold.quiet_seconds"),
         ("hold: {max_wait_seconds: -1}", "hold.max_wait_seconds"),
         ("receive: {grpc: {port: 70000}}", "receive.grpc.port"),
+        ("join: {by: user}", "join.by"),
+        ("join: {window_seconds: 0}", "join.window_seconds"),
         ("log_level: loud", "log_level"),
         ("hold: 5", "hold"),
     ],

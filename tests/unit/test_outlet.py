@@ -118,3 +118,21 @@ def test_it_waits_for_the_journal():
     assert refused.wait(5)
     thread.join(5)
     assert len(book.decisions) == 1
+
+
+def test_traces_that_are_one_run_are_decided_in_one_go():
+    """Each under its own id, with the same bytes for spans that come late; all or none."""
+    calls = []
+    outlet = Outlet(lambda decisions, payloads: calls.append((decisions, payloads)))
+    first = [journalled(TOP, 7, 0, trace_id=b"a" * 16)]
+    second = [
+        journalled(RETRIEVER, 8, 1, trace_id=b"b" * 16),
+        journalled(b"\x09" * 8, 9, 0, trace_id=b"b" * 16, headers=(("x-tenant", "t"),)),
+    ]
+    traces = [(b"a" * 16, first), (b"b" * 16, second), (b"c" * 16, [])]
+    outlet.put_together(traces, {RETRIEVER: ADDED}, late_addition=b"late")
+    ((decisions, payloads),) = calls
+    assert [decision.trace_id for decision in decisions] == [b"a" * 16, b"b" * 16, b""]
+    assert [decision.late_addition for decision in decisions] == [b"late", b"late", b""]
+    assert [payload.items for payload in payloads] == [1, 1, 1]
+    assert decisions[1].pieces == (Piece(8, (1,), (ADDED,)),)

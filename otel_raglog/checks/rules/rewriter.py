@@ -36,7 +36,8 @@ class _Pair:
     rewrites: tuple[str, ...]
     all_rewrites: tuple[str, ...]
     """Rewrites of all steps, and search filters: what one of them holds is not dropped."""
-    kind: RewriteKind
+    follows: bool
+    """Whether the question may be a follow-up, which a rewrite completes from the talk before."""
 
 
 class RewriterRules:
@@ -100,7 +101,7 @@ class RewriterRules:
             _sources(run, question, index),
             rewrites,
             (*faithful_rewrites(run), *(r.filters for r in run.retrievers if r.filters)),
-            step.kind,
+            step.kind is RewriteKind.CONDENSE or bool(history_of(run)),
         )
         yield from (
             *_numbers(pair, index),
@@ -177,7 +178,7 @@ def _resolved_years(pair: _Pair) -> set[float]:
 
 
 def _is_relative(pair: _Pair) -> bool:
-    return pair.kind is RewriteKind.CONDENSE and bool(RELATIVE_TIMES & set(words(pair.question)))
+    return pair.follows and bool(RELATIVE_TIMES & set(words(pair.question)))
 
 
 def _years(texts: Iterable[str]) -> set[float]:
@@ -226,7 +227,8 @@ def _qualifiers(pair: _Pair, index: int) -> Iterator[Measurement]:
     asked = [w for w in words(pair.question) if w in QUALIFIERS]
     kept = WordIndex(pair.all_rewrites)
     known = WordIndex(pair.sources)
-    dropped = list(dict.fromkeys(w for w in asked if not kept.holds(w)))
+    resolved = RELATIVE_TIMES if _resolved_years(pair) else frozenset()
+    dropped = list(dict.fromkeys(w for w in asked if not kept.holds(w) and w not in resolved))
     added = list(
         dict.fromkeys(
             w

@@ -19,8 +19,8 @@ _LITTLE = 0.8
 class RewriterSimilarity:
     """Cosine of question and rewrites: the best, the mean, and the worst of a step.
 
-    A condensed question is compared with the question after the last turns as well, since a
-    follow-up alone ("and in 2021?") says little. ``meaning_kept`` is the best similarity, or the
+    Where there was talk before, a rewrite is compared with the question after the last turns as
+    well, since a follow-up alone ("and in 2021?") says little. ``meaning_kept`` is the best similarity, or the
     share of the question's words that the rewrites keep when that is more: keywords are less
     similar to a question by their form alone. Hypothetical passages (HyDE) are exempt.
     """
@@ -50,7 +50,7 @@ class RewriterSimilarity:
                 )
                 continue
             references = [question]
-            if step.kind is RewriteKind.CONDENSE and history_of(run):
+            if history_of(run):
                 references.append("\n".join((*history_of(run)[-2:], question)))
             each = [
                 max(pair)

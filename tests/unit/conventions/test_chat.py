@@ -3,6 +3,7 @@
 import pytest
 
 from otel_raglog.conventions.chat import (
+    content_text,
     finish_reason_in,
     message_from_item,
     messages_in,
@@ -27,6 +28,33 @@ def test_multi_part_message():
 
 
 @pytest.mark.parametrize(
+    "item",
+    [
+        {"message.contents": '[{"message_content": {"type": "text", "text": "a"}}]'},
+        {"message.contents": ({"type": "text", "text": "a"},)},
+        {"message.content": '[{"type": "text", "text": "a"}, {"type": "image"}]'},
+        {"message.contents.0.message_content.document.document.content": "a"},
+    ],
+)
+def test_contents_in_one_value(item):
+    """Parts may come as JSON or as a structure; the text of a file is text."""
+    assert message_from_item(item) == Message("user", "a")
+
+
+def test_thoughts_are_not_said():
+    """What a model thought is no part of its message; JSON that is no list of parts is text."""
+    item = {
+        "message.role": "assistant",
+        "message.contents.0.message_content.type": "reasoning",
+        "message.contents.0.message_content.text": "hm",
+        "message.contents.1.message_content.text": "a",
+    }
+    assert message_from_item(item).content == "a"
+    assert content_text([{"type": "thinking", "text": "hm"}, {"type": [], "text": "a"}]) == "a"
+    assert message_from_item({"message.content": '[{"fare": 4}]'}).content == '[{"fare": 4}]'
+
+
+@pytest.mark.parametrize(
     "data",
     [
         {"messages": [{"role": "user", "content": "x"}]},
@@ -34,6 +62,8 @@ def test_multi_part_message():
         [{"type": "human", "data": {"content": [{"type": "text", "text": "x"}]}}],
         [["user", "x"]],
         {"prompt": "x"},
+        {"messages": "x", "generation_kwargs": None},
+        {"messages": '[{"role": "user", "content": "x"}]'},
         {"args": ["x"], "kwargs": {}},
         [
             "ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[TextBlock(block_type='text', text='x')])"
@@ -41,7 +71,7 @@ def test_multi_part_message():
     ],
 )
 def test_shapes(data):
-    """OpenAI, LangChain and LlamaIndex shapes hold the same message."""
+    """OpenAI, LangChain, LlamaIndex and Haystack shapes hold the same message."""
     assert messages_in(data) == (Message("user", "x"),)
 
 
@@ -91,3 +121,16 @@ def test_tool_calls():
     key = "message.tool_calls.0.tool_call.function"
     item = {f"{key}.name": "search", f"{key}.arguments": '{"q": "x"}'}
     assert tool_calls_of(item) == [{"name": "search", "arguments": '{"q": "x"}'}]
+    whole = {"message.tool_calls": [{"function": {"name": "search", "arguments": '{"q": "x"}'}}]}
+    assert tool_calls_of(whole) == tool_calls_of(item)
+
+
+def test_contents_written_twice():
+    """A text that stands both as the content and as its parts is read once."""
+    item = {
+        "message.role": "assistant",
+        "message.content": "It costs 4 euro.\nEach way.",
+        "message.contents.0.message_content.text": "It costs 4 euro.",
+        "message.contents.1.message_content.text": "Each way.",
+    }
+    assert message_from_item(item).content == "It costs 4 euro.\nEach way."

@@ -24,6 +24,13 @@ def test_flattened_document():
     assert chunk == Chunk("text", "7", 0.5, title="T", metadata={"title": "T", "page": 3})
 
 
+def test_names_of_documents():
+    """The name of a file is its title, unless the metadata has one."""
+    item = {"document.content": "x", "document.name": "fares.md"}
+    assert chunk_from_item(item).title == "fares.md"
+    assert chunk_from_item({**item, "document.metadata": "{'title': 'Fares'}"}).title == "Fares"
+
+
 @pytest.mark.parametrize(
     ("item", "status"),
     [

@@ -41,6 +41,15 @@ def test_nested_items():
     assert sub_items(item, "contents") == ({"text": "a"}, {"text": "b"})
 
 
+def test_lists_in_one_value_inside_items():
+    """Parts inside an item may be JSON or a structure, and an item may be one object in JSON."""
+    for value in ('[{"text": "a"}]', [{"text": "a"}]):
+        assert sub_items({"contents": value}, "contents") == ({"text": "a"},)
+    assert sub_items({"contents": 3}, "contents") == ()
+    lists = ListAttributes({"d.0.document": '{"id": "a"}', "d.1.content": '{"id": "b"}'})
+    assert [item.get("document.id") for item in lists.read("d").items] == ["a", None]
+
+
 def test_flatten():
     """Nested data becomes dotted keys; lists keep their own key too."""
     flat = flatten({"a": {"b": [{"c": 1}]}})
@@ -52,3 +61,13 @@ def test_indices():
     """Items keep the indices that they had among those evicted."""
     read = ListAttributes({"d.3.id": "x", "d.5.id": "y"}).read("d")
     assert (read.indices, read.gaps) == ((3, 5), True)
+
+
+def test_prompts_that_begin_at_one():
+    """A prompt without instructions may begin at index 1, but not where attributes were dropped."""
+    keys = {"llm.input_messages.1.m": "a", "llm.input_messages.2.m": "b"}
+    assert not ListAttributes(keys, whole=True).read("llm.input_messages").gaps
+    assert ListAttributes(keys, whole=True).gaps() == ()
+    assert ListAttributes(keys).gaps() == ("llm.input_messages",)
+    assert ListAttributes({**keys, "llm.input_messages.4.m": "d"}, whole=True).gaps()
+    assert ListAttributes({"d.1.m": "a"}, whole=True).gaps() == ("d",)

@@ -12,6 +12,7 @@ from otel_raglog.conventions.masking import is_redacted
         "[REDACTED]",
         "<REDACTED by policy>",
         "[[masked: pii]]",
+        "<fully masked due to failed mask function>",
         "***",
         " redacted ",
         '"(Hidden)"',

@@ -3,13 +3,18 @@
 import pytest
 from span_trees import oi, span, spans_of
 
+from otel_raglog.conventions import registry
 from otel_raglog.conventions.registry import (
     marker_names,
     marker_prefixes,
+    marker_scopes,
     read_span,
     recognise,
     unread_keys,
+    value_keys,
+    value_parts,
 )
+from otel_raglog.conventions.vocabularies import Vocabulary
 
 
 @pytest.mark.parametrize(
@@ -26,6 +31,11 @@ from otel_raglog.conventions.registry import (
         "db.chroma.query.n_results",
         "pinecone.query.top_k",
         "langfuse.observation.type",
+        "ai.operationId",
+        "ai.toolCall.result",
+        "haystack.component.type",
+        "RetrievalEndEvent",
+        "genkit:name",
     ],
 )
 def test_what_is_held(key):
@@ -37,7 +47,18 @@ def test_what_is_held(key):
 def test_what_leaves_at_once(key):
     """Keys of ordinary spans do not."""
     assert not key.startswith(marker_prefixes())
-    assert marker_names() == ()
+    assert not any(name.startswith(marker_names()) for name in ("GET /search", "query", "chat m"))
+
+
+def test_what_is_held_by_its_statement():
+    """Spans of databases are held when their statement searches for vectors."""
+    assert value_keys() == ("db.query.text", "db.statement")
+    assert {"<=>", "knn"} <= set(value_parts())
+
+
+def test_what_is_held_by_its_scope():
+    """All spans of LlamaIndex's own integration are: half of them have nothing but a name."""
+    assert marker_scopes() == ("llamaindex.opentelemetry.tracer",)
 
 
 def test_dual_emission_is_read_once():
@@ -46,11 +67,13 @@ def test_dual_emission_is_read_once():
     assert read_span(both).convention == "openinference"
 
 
-def test_recognise():
+def test_recognise(monkeypatch):
     """The more specific of two unread vocabularies is named, with all unread keys."""
-    (read,) = spans_of(span("x", attributes={"traceloop.span.kind": "task", "gen_ai.system": "o"}))
+    unread = (Vocabulary("narrow", ("zz.narrow.",)), Vocabulary("wide", ("zz.",)))
+    monkeypatch.setattr(registry, "UNREAD", unread)
+    (read,) = spans_of(span("x", attributes={"zz.narrow.a": "task", "zz.b": "o"}))
     assert read_span(read) is None
-    assert recognise(read) == "OpenLLMetry"
-    assert unread_keys(read) == ("gen_ai.system", "traceloop.span.kind")
+    assert recognise(read) == "narrow"
+    assert unread_keys(read) == ("zz.b", "zz.narrow.a")
     (plain,) = spans_of(span("GET /"))
     assert recognise(plain) is None

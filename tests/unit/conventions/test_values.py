@@ -2,7 +2,7 @@
 
 from span_trees import span, spans_of
 
-from otel_raglog.conventions.values import SpanValues
+from otel_raglog.conventions.values import SpanValues, text_within
 from otel_raglog.model import FieldStatus
 
 
@@ -37,3 +37,11 @@ def test_identities_are_not_placeholders():
     """A hidden session id is none."""
     assert values(session_id="s1").identity("session.id") == "s1"
     assert values(session_id="__REDACTED__").identity("session.id") is None
+
+
+def test_a_text_within_a_value():
+    """It comes from the same place, and may be empty or hidden itself."""
+    read = values(a_b='"x"').text("a.b")
+    assert (text_within(read, "x").value, text_within(read, "x").source) == ("x", read.source)
+    assert text_within(read, " ").status is FieldStatus.EMPTY
+    assert text_within(read, "***").status is FieldStatus.REDACTED

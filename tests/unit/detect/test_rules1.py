@@ -78,6 +78,50 @@ def test_clean_runs_raise_no_alarm(run: Run) -> None:
     assert faulty(run) == {}
 
 
+STAFF = ("user", "How many vacation days do staff of Larkfield Optics get?")
+FARE = ("user", "Was the fare of the Sandmouth ferry raised in 2021?")
+
+
+@pytest.mark.parametrize("kind", [RewriteKind.CONDENSE, RewriteKind.MULTI_QUERY])
+@pytest.mark.parametrize(
+    ("before", "question", "good", "bad"),
+    [
+        (
+            STAFF,
+            "And interns?",
+            "How many vacation days do interns of Larkfield Optics get?",
+            "How many vacation days do interns of Sandmouth Steel get?",
+        ),
+        (
+            FARE,
+            "By how much?",
+            "By how much was the fare of the Sandmouth ferry raised in 2021?",
+            "By how much was the fare of the Dunmore ferry raised in 2021?",
+        ),
+        (
+            FARE,
+            "And the year before?",
+            "Was the fare of the Sandmouth ferry raised in 2020?",
+            "Was the fare of the Sandmouth ferry raised in 2014?",
+        ),
+    ],
+)
+def test_what_the_talk_says_is_not_added(
+    before: tuple[str, str], question: str, good: str, bad: str, kind: RewriteKind
+) -> None:
+    """A follow-up completed from the talk before it is faithful; by anything else it is not."""
+    verdicts = [
+        judged(
+            make_run(
+                question, rewrites=[rewrite], kind=kind, history=[before, ("assistant", "Yes.")]
+            )
+        )[Stage.REWRITER]
+        for rewrite in (good, bad)
+    ]
+    assert [verdict.verdict for verdict in verdicts] == [StageVerdict.OK, StageVerdict.FAULTY]
+    assert FaultType.ADDS_CONSTRAINT in verdicts[1].fault_types
+
+
 PLANTED = [
     ("rewriter", FaultType.ADDS_CONSTRAINT, make_run(rewrites=[f"{QUESTION[:-1]} in 2011?"])),
     (

@@ -42,3 +42,17 @@ def test_history_and_turn(view_of):
     assert history.value == (Message("user", "q0"), Message("assistant", "a0"))
     assert turn_of(history) == 2
     assert turn_of(find_history(None, None, (), (), present(Q))) is None
+
+
+def test_a_whole_prompt_at_the_top(view_of):
+    """Where the topmost input is a user message of the prompt, the question is looked for in it."""
+    prompt = f"Context:\nIt is red.\n\nQuestion: {Q}"
+    view = view_of(oi("CHAIN", "app", llm("m", prompt, "a"), given={"prompt": prompt}))
+    assert question(view, view.facts(0)).value == Q
+    view = view_of(oi("CHAIN", "app", llm("m", "other", "a"), given={"prompt": prompt}))
+    assert question(view, view.facts(0)).value == prompt
+    view = view_of(oi("CHAIN", "app", retriever("r", "x"), given={"prompt": prompt}))
+    assert question(view, view.facts(0)).value == prompt
+    several = "Why?\nAnd when?"
+    view = view_of(oi("CHAIN", "app", llm("m", several, "a"), given=several))
+    assert question(view, view.facts(0)).value == several

@@ -1,5 +1,7 @@
 """Where question, answer and history are found."""
 
+import json
+
 import pytest
 from span_trees import oi, spans_of
 
@@ -33,6 +35,7 @@ USER = {"role": "user", "content": Q}
         {"str_or_query_bundle": Q},
         {"messages": [{"role": "system", "content": "s"}, USER]},
         {"messages": [["user", Q]]},
+        [{"role": "user", "content": json.dumps({"question": Q, "documents": []})}],
         {"messages": [{"type": "human", "content": [{"type": "text", "text": Q}]}]},
         {"messages": [{"id": ["HumanMessage"], "kwargs": {"content": Q, "type": "human"}}]},
         {"data": {"text_embedder": {"text": Q}, "prompt_builder": {"question": Q}}},
@@ -73,6 +76,13 @@ def test_no_question(data):
 def test_answer(data):
     """The answer is found in the outputs of all frameworks."""
     assert answer_in(data) == "a"
+
+
+def test_what_a_tool_gave_back_is_no_answer():
+    """Tracers may list it after what the assistant said (the Vercel AI SDK)."""
+    told = {"role": "tool", "content": "x"}
+    assert answer_in([{"role": "assistant", "content": "a"}, told]) == "a"
+    assert answer_in([told]) == "x"
 
 
 def test_history():

@@ -89,3 +89,15 @@ def test_unmatched_but_told_to_rewrite(rewrites):
 def test_what_is_no_rewriter(rewrites, nodes):
     """Routers, decisions, calls after the search and calls that read chunks are none."""
     assert rewrites(*nodes) == []
+
+
+def test_a_call_that_lasts_until_its_tools_are_done(rewrites):
+    """What it asks a tool for is known when the tool is called, before the span ends."""
+    asked = {
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "find",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"query": "night"}',
+    }
+    call = llm("m", Q, "", attributes=asked, start=10, end=90)
+    search = retriever("find", "night", "x", start=20, end=80)
+    assert rewrites(call, search) == [(RewriteKind.REWRITE, ("night",))]
+    assert rewrites(llm("m", Q, "night", start=10, end=90), search) == []

@@ -1,9 +1,12 @@
 """Which roles count where kinds are missing or wrong."""
 
-import pytest
-from span_trees import documents, llm, oi, retriever
+import json
 
-from otel_raglog.mapping.roles import has_llm_evidence, is_lexical, name_of
+import pytest
+from span_trees import documents, llm, oi, retriever, span
+
+from otel_raglog.mapping.collapse import origin_of
+from otel_raglog.mapping.roles import called, has_llm_evidence, is_lexical, name_of
 from otel_raglog.model import Role
 
 DOCS = [{"page_content": "x"}, {"page_content": "y"}]
@@ -25,6 +28,12 @@ DOCS = [{"page_content": "x"}, {"page_content": "y"}]
             oi("CHAIN", "grade_documents", given={"documents": DOCS}, said={"documents": DOCS[:1]}),
             Role.RERANKER,
         ),
+        (
+            oi("CHAIN", "Best.task", given={"query": "q", "nodes": DOCS}, said=DOCS[:1]),
+            Role.RERANKER,
+        ),
+        (oi("CHAIN", "Best.task", given={"nodes": DOCS}, said=DOCS[:1]), Role.CHAIN),
+        (oi("CHAIN", "Same.task", given={"query": "q", "nodes": DOCS}, said=DOCS), Role.CHAIN),
         (oi("CHAIN", "filter_input", given="x", said="y"), Role.CHAIN),
         (oi("CHAIN", "DocumentJoiner.run", said={"documents": DOCS}), Role.RETRIEVER),
         (oi("CHAIN", "SentenceTransformersTextEmbedder.run", given={"text": "q"}), Role.EMBEDDER),
@@ -75,3 +84,22 @@ def test_evidence_names_and_words(view_of):
     assert [has_llm_evidence(view.facts(i)) for i in (0, 1)] == [False, True]
     assert [is_lexical([view.node(i)]) for i in (2, 3)] == [True, False]
     assert name_of(view.node(3)) == "run kb"
+
+
+def test_components_of_one_span_name(view_of):
+    """Where all spans have the same name, the component's counts: it searches by words, joins."""
+    found = json.dumps({"documents": [{"id": "a", "content": "one"}]})
+    kinds = ("InMemoryBM25Retriever", "DocumentJoiner", "AnswerBuilder")
+    view = view_of(
+        *(
+            span(
+                "haystack.component.run",
+                attributes={"haystack.component.type": kind, "haystack.component.output": found},
+            )
+            for kind in kinds
+        )
+    )
+    assert [view.roles[i] for i in (0, 1, 2)] == [Role.RETRIEVER, Role.RETRIEVER, Role.CHAIN]
+    assert called(view.node(1)) == "haystack.component.run DocumentJoiner"
+    assert [is_lexical([view.node(i)]) for i in (0, 1)] == [True, False]
+    assert origin_of(view, 1, [1], "why").name == "DocumentJoiner"

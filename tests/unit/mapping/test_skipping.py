@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from span_trees import span, spans_of
 
+from otel_raglog.conventions import registry
+from otel_raglog.conventions.vocabularies import Vocabulary
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.mapping.skipping import explain_skip, skipped_run, unread_run
 from otel_raglog.model import Completion, FieldStatus, Stage, Trace, UnknownReason, missing
@@ -14,9 +16,10 @@ def trace(*nodes):
     return Trace(b"t" * 16, spans, Completion.ORPHAN_QUIET)
 
 
-def test_unread_run():
+def test_unread_run(monkeypatch):
     """The run has the trace's top span, service and completion, and every stage's state."""
-    found = trace(span("root", span("chat", attributes={"gen_ai.system": "x"})))
+    monkeypatch.setattr(registry, "UNREAD", (Vocabulary("Some Kit", ("zz.",)),))
+    found = trace(span("root", span("chat", attributes={"zz.system": "x"})))
     run = unread_run(found, found.spans)
     assert (run.skip_reason, run.service, run.completion) == (
         "unread_convention",

@@ -49,6 +49,24 @@ def test_nested_pipelines_are_one_run():
     assert parts_of(agent) == [("agent", "agent", 7)]
 
 
+def test_runs_of_a_batch_that_are_nested():
+    """Begun together, each became the parent of the next: every one is a run without the others."""
+
+    def begun(question, *inner):
+        steps = (retriever("r", question, "x"), llm("m", question, "a"))
+        return oi("CHAIN", "chain", *inner, *steps, given=question, said="a")
+
+    parts = parts_of(span("POST", begun("one?", begun("two?", begun("three?")))))
+    assert parts == [("chain", "chain", 3)] * 3
+    same = oi(
+        "CHAIN", "chain", pipeline(question="one?"), llm("m", "x", "a"), given="one?", said="a"
+    )
+    later = oi(
+        "CHAIN", "chain", llm("m", "one?", "x"), pipeline(question="x"), given="one?", said="a"
+    )
+    assert len(parts_of(same)) == len(parts_of(later)) == 1
+
+
 def test_an_agent_that_once_needs_no_search():
     """A sibling of the same name that answers without a search is a run as well."""
     chat = oi("AGENT", "agent", llm("m", "hi", "hello"), given="hi", said="hello")
@@ -79,3 +97,11 @@ def test_turns_below_a_plain_span():
         )
     )
     assert [(top, size) for top, _, size in parts] == [("e1", 2), ("e2", 2)]
+
+
+def test_a_tool_between_calls_without_content_is_no_run():
+    """The only span that says anything is not the run where it works for LLM calls beside it."""
+    tool = oi("TOOL", "search_docs", given="q", said="c")
+    silent = oi("LLM", "m", attributes={"llm.model_name": "m"})
+    assert parts_of(span("POST /ask", silent, tool)) == [("POST /ask", None, 3)]
+    assert parts_of(span("POST /ask", tool)) == [("POST /ask", "search_docs", 2)]

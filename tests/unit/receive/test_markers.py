@@ -10,3 +10,5 @@ def test_no_markers_mark_nothing() -> None:
     markers = Markers()
     assert not b"anything".startswith(markers.key_prefixes)
     assert not b"anything".startswith(markers.names)
+    assert not markers.value_keys
+    assert not markers.value_parts

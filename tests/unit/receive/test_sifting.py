@@ -7,6 +7,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, NumberDataPoint
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -98,6 +99,38 @@ def test_a_span_that_finishes_a_run_waits(sift, child) -> None:
     span.attributes.add(key="raglog.run.finished").value.bool_value = True
     (held,) = sift(span).held(1, ())
     assert (held.held, held.finishes_run) == (False, True)
+
+
+def test_a_span_is_held_by_what_its_statement_holds(pack, child) -> None:
+    """Its keys are those of every call of a database, which go on."""
+    markers = Markers(value_keys=(b"db.statement",), value_parts=(b"<=>",))
+    statements = ["SELECT 1", "SELECT * FROM pages ORDER BY v <=> %s", "SELECT 2", ""]
+    spans = [child() for _ in statements]
+    for span, statement in zip(spans, statements, strict=True):
+        span.attributes.add(key="db.statement").value.string_value = statement
+    sifter = Sifter(Limits(), markers)
+    for _ in range(2):
+        sifted = sifter.sift(pack(*spans))
+        assert [span.ordinal for span in sifted.held(1, ())] == [1]
+        assert sifted.passing == (0, 2, 3)
+
+
+def test_a_span_is_held_by_its_name(pack, child) -> None:
+    """Also among spans of the same words that go on."""
+    sifter = Sifter(Limits(), Markers(names=(b"Retriever",)))
+    spans = [child("a"), child("a", name="Retriever.retrieve"), child("a")]
+    for _ in range(2):
+        assert [span.ordinal for span in sifter.sift(pack(*spans)).held(1, ())] == [1]
+
+
+def test_a_span_is_held_by_its_scope(pack, child) -> None:
+    """Whatever it is called and bears."""
+    request = ExportTraceServiceRequest.FromString(pack(child("a"), child()))
+    request.resource_spans[0].scope_spans[0].scope.name = "native.tracer"
+    for name, held in ((b"native.tracer", [0, 1]), (b"other", [])):
+        sifter = Sifter(Limits(), Markers(scopes=(name,)))
+        sifted = sifter.sift(request.SerializeToString())
+        assert [span.ordinal for span in sifted.held(1, ())] == held
 
 
 @pytest.mark.parametrize(

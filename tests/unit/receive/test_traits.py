@@ -64,6 +64,18 @@ def test_spoofed(fields: dict[str, object], read) -> None:
     assert read(**fields).spoofed
 
 
+def test_a_key_whose_value_may_mark_is_noticed(pack) -> None:
+    """Such words are plain if no value says otherwise; they are remembered apart."""
+    reader = TraitReader(Markers(key_prefixes=(b"gen_ai.",), value_keys=(b"db.statement",)))
+    (words,) = reduce_spans(pack(Span(attributes=[{"key": "db.statement"}, {"key": "db.name"}])))
+    traits = reader.read(words)
+    assert (traits.marked, traits.plain, traits.by_value) == (False, True, True)
+    assert reader.recall(words) == traits == reader.guess(words)
+    assert (words in reader.by_value, words in reader.plain) == (True, False)
+    (other,) = reduce_spans(pack(Span(attributes=[{"key": "db.statement.parameters"}])))
+    assert not reader.read(other).by_value
+
+
 def test_other_namespaces_are_not_spoofed(read) -> None:
     """A prefix is more than a beginning of the same letters."""
     assert not read(attributes=[{"key": "raglogger.x"}, {"key": "app.raglog.x"}]).spoofed

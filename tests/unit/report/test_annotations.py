@@ -24,6 +24,7 @@ from otel_raglog.report.annotations import (
     MAX_VALUE_BYTES,
     AnnotationOptions,
     annotate,
+    annotate_joined,
     annotate_late,
     cut,
 )
@@ -201,6 +202,14 @@ def test_openinference_evaluations_come_behind_existing_ones():
     assert retriever["evaluations.5.evaluation.name"] == "raglog.retriever"
     assert retriever["evaluations.5.evaluation.score"] == 0.1
     assert top["trace.evaluations.1.evaluation.label"] == "ok"
+
+
+def test_a_run_of_several_traces_names_them_once():
+    """The other traces' topmost spans say where the run is, and are no runs themselves."""
+    report = make_report(run=make_run(joined_traces=(b"\x01" * 16, b"\x02" * 16)))
+    top = attributes(annotate([report], SPANS, PLAIN)[TOP])
+    assert top["raglog.run.joined_traces"] == ["01" * 16, "02" * 16]
+    assert attributes(annotate_joined(report)) == {"raglog.run.id": report.run.run_id}
 
 
 def test_late_spans_inherit_the_verdict():

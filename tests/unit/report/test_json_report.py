@@ -11,7 +11,7 @@ from otel_raglog.report.json_report import to_json
 KEYS = {
     "run_id", "trace_id", "service", "question", "answer", "verdict", "faulty_stages",
     "first_faulty_stage", "complete", "completion", "tier", "detector_version", "skip_reason",
-    "cost_usd", "stages",
+    "cost_usd", "joined_traces", "stages",
 }  # fmt: skip
 STAGE_KEYS = {
     "verdict", "reason", "probability", "threshold", "fault_types", "warnings", "explanation",

@@ -69,6 +69,20 @@ def test_words_of_the_history_are_not_added() -> None:
     assert (alone, told) == (1, 0)
 
 
+@pytest.mark.parametrize("kind", [RewriteKind.CONDENSE, RewriteKind.MULTI_QUERY])
+def test_a_follow_up_may_resolve_a_time_of_the_history(kind: RewriteKind) -> None:
+    """A year before that of the talk is 2020 after a question about 2021: nothing is dropped or added."""
+    history = [("user", "Was the fare raised in 2021?"), ("assistant", "Yes.")]
+    question = "And the year before?"
+    for rewrite, wrong in (
+        ("Was the fare raised in 2020?", 0),
+        ("Was the fare raised in 2014?", 1),
+    ):
+        run = make_run(question, rewrites=[rewrite], kind=kind, history=history)
+        measured = found(run)
+        assert measured["numbers_added"].value == measured["qualifiers_dropped"].value == wrong
+
+
 def test_a_later_hop_may_name_what_an_earlier_one_retrieved() -> None:
     """Multi-hop questions ask on about what was found."""
     run = make_run("Who answers expense questions?", rewrites=["expense questions"])

@@ -1,0 +1,122 @@
+"""Runs of one conversation to its id, and to the number of each turn in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from otel_raglog.conventions.json_text import as_text
+from otel_raglog.conventions.masking import is_redacted
+from otel_raglog.mapping.collapse import View
+from otel_raglog.mapping.texts import normal
+from otel_raglog.model import Run, Span, Stage, StepOrigin
+
+SESSION_KEYS = (
+    "session.id",
+    "gen_ai.conversation.id",
+    "langfuse.session.id",
+    "langsmith.metadata.session_id",
+    "langsmith.metadata.thread_id",
+    "langsmith.metadata.conversation_id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
+    "traceloop.association.properties.conversation_id",
+    "ai.telemetry.metadata.sessionId",
+    "spring.ai.chat.client.conversation.id",
+    "mlflow.trace.session",
+)
+"""Keys of conversations that stand on spans of any kind: baggage puts them everywhere."""
+
+
+def session_of(view: View) -> str | None:
+    """Return the conversation that a run belongs to: what a vocabulary says, on whichever span.
+
+    Else what a key of any vocabulary says on a span that does not speak it. The spans around a
+    run (one request with several questions) count, after its own.
+    """
+    for indices in (view.indices, tuple(view.tree.ancestors(view.top))):
+        for index in indices:
+            facts = view.facts(index)
+            if facts is not None and facts.session_id:
+                return facts.session_id
+        bare = _bare_session([view.node(index).span for index in indices])
+        if bare is not None:
+            return bare
+    return None
+
+
+def number_turns(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Return runs, in any order, with the turn of each where these runs tell it.
+
+    A history tells it: its own run's, and that of the run whose question ends it. Beyond that
+    runs of one session are counted in order of time, unless they overlap. Runs in which nothing
+    answers are no turns.
+    """
+    turns: dict[int, int] = {at: run.turn for at, run in enumerate(runs) if run.turn is not None}
+    _tell_from_histories(runs, turns)
+    sessions: dict[tuple[str, str], list[int]] = {}
+    for at, run in enumerate(runs):
+        if run.session_id and (run.generators or run.answer.value):
+            sessions.setdefault((run.service, run.session_id), []).append(at)
+    for members in sessions.values():
+        _count(runs, members, turns)
+    return tuple(
+        run if run.turn == turns.get(at) else replace(run, turn=turns[at])
+        for at, run in enumerate(runs)
+    )
+
+
+def _tell_from_histories(runs: Sequence[Run], turns: dict[int, int]) -> None:
+    """Number the run whose question is the last of another's history."""
+    asked: dict[tuple[str, str], list[int]] = {}
+    for at, run in enumerate(runs):
+        if run.question.value and at not in turns:
+            asked.setdefault((run.session_id or "", normal(run.question.value)), []).append(at)
+    for at, run in enumerate(runs):
+        turn = turns.get(at)
+        last = next((m for m in reversed(run.history.value or ()) if m.role == "user"), None)
+        if turn is None or turn < 2 or last is None:  # noqa: PLR2004  the first has none before it
+            continue
+        before = asked.get((run.session_id or "", normal(last.content)), [])
+        same = [other for other in before if 0 < _end(runs[other]) <= _start(run)]
+        if len(same) == 1:
+            turns[same[0]] = turn - 1
+
+
+def _count(runs: Sequence[Run], members: Sequence[int], turns: dict[int, int]) -> None:
+    ordered = sorted(members, key=lambda at: (_start(runs[at]), runs[at].run_id))
+    if len(ordered) < 2 and not any(at in turns for at in ordered):  # noqa: PLR2004  alone
+        return
+    starts = [_start(runs[at]) for at in ordered]
+    ends = [_end(runs[at]) for at in ordered]
+    if not all(starts) or any(
+        end > start for end, start in zip(ends[:-1], starts[1:], strict=True)
+    ):
+        return
+    told = [(position, turns[at]) for position, at in enumerate(ordered) if at in turns]
+    number = told[0][1] - told[0][0] if told else 1
+    if number < 1:  # the history is cut: more came before than it tells
+        return
+    for at in ordered:
+        number = turns.setdefault(at, number) + 1
+
+
+def _bare_session(spans: Sequence[Span]) -> str | None:
+    for key in SESSION_KEYS:
+        for span in spans:
+            text = as_text(span.attributes.get(key))
+            if text and text.strip() and not is_redacted(text):
+                return text
+    return None
+
+
+def _start(run: Run) -> int:
+    return min((step.start_unix_nano for step in _origins(run)), default=0)
+
+
+def _end(run: Run) -> int:
+    return max((step.end_unix_nano for step in _origins(run)), default=0)
+
+
+def _origins(run: Run) -> Iterable[StepOrigin]:
+    return (step.origin for stage in Stage for step in run.steps(stage))
