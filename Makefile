@@ -36,6 +36,7 @@ lint: setup ## Lint, format check, types, import contracts, tests mirror sources
 	$(BIN)/python scripts/check_twins.py
 	$(BIN)/python scripts/write_reference.py --check
 	$(BIN)/python scripts/write_conventions.py --check
+	$(BIN)/python scripts/write_connecting.py --check
 
 format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .
@@ -58,8 +59,9 @@ traces: ## Run the sample applications and write the bundled traces anew (SEED=1
 golden-traces: ## Run real applications under real instrumentations and write the golden traces anew (ENVS="...", ONLY=...)
 	tests/apps/conventions/run.sh $(ENVS)
 
-conventions: setup ## Write docs/reference/conventions.md anew from the golden traces
+conventions: setup ## Write docs/reference/conventions.md anew from the golden traces, and the table in docs/connecting.md
 	$(BIN)/python scripts/write_conventions.py
+	$(BIN)/python scripts/write_connecting.py
 
 package: setup ## Build the wheel from the sdist and try it elsewhere
 	scripts/check_package.sh

@@ -200,7 +200,8 @@ class _Reader(GenAiReader):
             text = unquoted(read.value)
             if text is None:
                 is_json = read.value.lstrip().startswith(('"', "{", "["))
-                return (self._cut(read) if is_json else read), None
+                cut = self._cut(read, spoken=key == GIVEN) if is_json else read
+                return cut, None
         else:
             inner = data if whole else without_wrapping(data)
             if not isinstance(inner, str):
@@ -215,9 +216,10 @@ class _Reader(GenAiReader):
             return read
         return replace(read, value=json.dumps(as_data(inner), ensure_ascii=False))
 
-    def _cut(self, read: Field[str]) -> Field[str]:
+    @staticmethod
+    def _cut(read: Field[str], *, spoken: bool) -> Field[str]:
         """Return the text that a cut value begins with: JSON that no longer parses is no text."""
-        text, is_whole = beginning_of_text(read.value or "")
+        text, is_whole = beginning_of_text(read.value or "", spoken=spoken)
         if not text:
             return missing(FieldStatus.TRUNCATED, read.source)
         return replace(

@@ -8,6 +8,9 @@ import re
 _LANGCHAIN = frozenset({"inputs", "outputs", "output", "query", "input_str"})
 _BESIDE = frozenset({"tags", "metadata", "kwargs"})
 _ANSWER = frozenset({"response", "metadata", "source_nodes", "sources", "is_dummy_stream"})
+_ASKED = re.compile(
+    r'\s*(?:\{\s*"\w+"\s*:\s*){0,2}\{\s*"(?:question|query|input|user_\w+|messages|chat_history)"'
+)
 _FIRST_TEXT = re.compile(r'\s*(?:\{\s*"(?:\w+)"\s*:\s*){0,3}"((?:[^"\\]|\\.)*)("?)', re.DOTALL)
 
 
@@ -54,10 +57,14 @@ def unquoted(text: str) -> str | None:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
-def beginning_of_text(text: str) -> tuple[str, bool]:
-    """Return the text with which cut JSON begins, and whether it is whole; else an empty one."""
+def beginning_of_text(text: str, *, spoken: bool = True) -> tuple[str, bool]:
+    """Return the text with which cut JSON begins, and whether it is whole; else an empty one.
+
+    An output (not ``spoken``) that begins with what was asked is a whole state: the answer in it
+    is lost.
+    """
     match = _FIRST_TEXT.match(text)
-    if match is None or not match[1]:
+    if match is None or not match[1] or (not spoken and _ASKED.match(text)):
         return "", False
     found = unquoted(f'"{match[1]}"')
     return (found or "", bool(match[2])) if found else ("", False)

@@ -14,6 +14,7 @@ from otel_raglog.mapping.question import (
     spoken_question,
     turns_in_text,
 )
+from otel_raglog.mapping.texts import normal
 from otel_raglog.model import (
     NOT_CAPTURED,
     EmbedStep,
@@ -54,6 +55,29 @@ def find_question(
     if call is not None:
         return Field(None, call.messages.status, call.messages.source)
     return first
+
+
+def unless_rewritten(
+    question: Field[str],
+    rewrites: Sequence[RewriteStep],
+    spoken: SpanFacts | None,
+    call: Call | None,
+    others: Sequence[Call],
+) -> tuple[Field[str], tuple[RewriteStep, ...]]:
+    """Return a question as lost, where what was taken for it is what a rewriter wrote.
+
+    So it is where nothing but the search told of it: the prompts, which had it, are hidden or cut.
+    """
+    asked = normal(question.value or "")
+    wrote = {normal(text) for step in rewrites for text in step.rewrites.value or ()}
+    known = [*(other.messages for other in others), *([call.messages] if call else [])]
+    shown = any(asked in normal(m.content) for told in known for m in told.value or ())
+    if not asked or asked not in wrote or shown or (spoken and spoken_question(spoken).value):
+        return question, tuple(rewrites)
+    status = next((told.status for told in known if not told.usable), FieldStatus.NOT_CAPTURED)
+    cut = any(told.status is FieldStatus.TRUNCATED for told in known)
+    lost: Field[str] = Field(None, FieldStatus.TRUNCATED if cut else status, question.source)
+    return lost, tuple(replace(step, input=lost) for step in rewrites)
 
 
 def find_history(

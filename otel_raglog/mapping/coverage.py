@@ -116,8 +116,10 @@ def _rewriter(steps: Steps, question: Field[str], signs: Signs) -> StageState:
         usable = [step for step in rewrites if reason_of(step.rewrites) is None]
         if not usable and all(step.origin.error for step in rewrites):
             return _failed([step.origin for step in rewrites])
+        cut = bool(usable) and question.status is FieldStatus.TRUNCATED
+        what = "the question" if cut else "what the rewriter wrote"
         reason = None if usable else reason_of(rewrites[0].rewrites)
-        return _judged(len(rewrites), reason, "what the rewriter wrote")
+        return _judged(len(rewrites), reason_of(question) if cut else reason, what)
     if signs.unread_calls is not None:
         return StageState(
             0,

@@ -9,6 +9,7 @@ from otel_raglog.conventions.chat import messages_in
 from otel_raglog.conventions.json_text import strings_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
 from otel_raglog.mapping.context import shows_any
+from otel_raglog.mapping.judging import is_judgement
 from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
 from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME, called
@@ -53,6 +54,7 @@ def find_generator(
                 key=lambda call: (call.end, call.start),
             )
     after = [call for call in speaking if call.end > last_search_end]
+    after = [call for call in after if not _judges(call)] or after
     if len(after) == 1:
         return after[0]
     if after:
@@ -146,6 +148,10 @@ def total_tokens(calls: Sequence[Call]) -> TokenUsage:
         total([call.tokens.completion for call in calls]),
         total([call.tokens.total for call in calls]),
     )
+
+
+def _judges(call: Call) -> bool:
+    return is_judgement(call.messages.value or (), call.output.value or "")
 
 
 def _is_told(call: Call, earlier: Call) -> bool:

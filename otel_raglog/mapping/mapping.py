@@ -9,7 +9,7 @@ from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.mapping.collapse import Call, View, llm_calls, rewriter_calls
 from otel_raglog.mapping.context import shows_context
-from otel_raglog.mapping.conversation import find_history, find_question, turn_of
+from otel_raglog.mapping.conversation import find_history, find_question, turn_of, unless_rewritten
 from otel_raglog.mapping.coverage import Signs, Steps, has_searched, is_retrieved, states_of
 from otel_raglog.mapping.embedding import find_embeddings, is_indexing, mark_hypothetical
 from otel_raglog.mapping.family import find_family, speakers
@@ -122,6 +122,7 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     others = [other for other in calls if other is not call]
     targets = search_texts(search.retrievals, embeddings)
     rewrites = find_rewrites(view, others, targets, search.retrievals, question)
+    question, rewrites = unless_rewritten(question, rewrites, spoken, call, others)
     steps = Steps(
         rewriters=rewrites,
         embedders=mark_hypothetical(embeddings, rewrites),

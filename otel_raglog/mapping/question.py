@@ -332,7 +332,10 @@ def spoken_question(facts: SpanFacts) -> Field[str]:
     found = question_in(data)
     if found is None:
         return Field(None, FieldStatus.NOT_CAPTURED, read.source)
-    return Field(found, FieldStatus.PRESENT, read.source)
+    cut = (
+        read.status is FieldStatus.TRUNCATED
+    )  # later messages are lost: the last may be among them
+    return Field(found, read.status if cut else FieldStatus.PRESENT, read.source)
 
 
 def spoken_answer(facts: SpanFacts) -> Field[str]:

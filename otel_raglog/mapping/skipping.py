@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from otel_raglog.conventions.registry import recognise, unread_keys
+from otel_raglog.mapping.judging import is_judgement
 from otel_raglog.model import (
     NOT_CAPTURED,
     FieldStatus,
@@ -28,7 +29,8 @@ _QUESTION_REASONS = {
 def explain_skip(run: Run) -> Run:
     """Return the run with its ``skip_reason`` and a note when it cannot be judged, else as it is.
 
-    Reasons are ``embedding_only``, ``no_stages``, ``no_retrieval`` and ``no_question``.
+    Reasons are ``embedding_only``, ``no_stages``, ``no_retrieval``, ``evaluation`` and
+    ``no_question``.
     """
     states = run.stages
     if not run.generators and not run.retrievers:
@@ -43,6 +45,11 @@ def explain_skip(run: Run) -> Run:
     if states[Stage.RETRIEVER].absent and not run.retrievers:
         note = "an LLM was called without any sign of retrieval: this is no RAG run"
         return _skip(run, "no_retrieval", note, UnknownReason.SKIPPED)
+    if run.generators and all(
+        is_judgement(step.messages.value or (), step.answer.value or "") for step in run.generators
+    ):
+        note = "the LLM is told to judge an answer: this evaluates another run"
+        return _skip(run, "evaluation", note, UnknownReason.SKIPPED)
     if not (run.question.usable and run.question.value):
         status = run.question.status
         note = f"the question is not known ({status.value.replace('_', ' ')})"

@@ -231,3 +231,58 @@ def test_hops_of_one_question_are_one_run():
         )
     )
     assert len(runs) == 1
+
+
+def test_questions_that_are_asked_at_once():
+    """What one call says while another runs is not handed on to it, even if both have that page."""
+    rate = "A foot passenger pays 18 euros one way."
+    runs = runs_of(
+        span(
+            "POST /batch",
+            embedding("CreateEmbeddings", "what does it cost?", start=0, end=10),
+            embedding("CreateEmbeddings", "when does it leave?", start=1, end=10),
+            oi("RETRIEVER", "SELECT", start=11, end=12),
+            oi("RETRIEVER", "SELECT", start=11, end=12),
+            llm("ChatCompletion", f"{rate}\nwhat does it cost?", A, start=13, end=20),
+            llm("ChatCompletion", f"{FERRY}\nwhen does it leave?", rate, start=14, end=20),
+            start=0,
+            end=30,
+        )
+    )
+    assert [run.question.value for run in runs] == ["what does it cost?", "when does it leave?"]
+
+
+def test_a_page_in_two_prompts():
+    """An answer that is copied from a page, which the next prompt has too, does not join questions."""
+    pages = f"{FERRY} {DOGS}"
+    said = FERRY.rpartition(" ")[0]
+    runs = runs_of(
+        span(
+            "worker",
+            embedding("CreateEmbeddings", "when does the ferry leave?"),
+            llm("ChatCompletion", f"{pages}\nQ: when does the ferry leave?", said),
+            embedding("CreateEmbeddings", "may dogs come along?"),
+            llm("ChatCompletion", f"{pages}\nQ: may dogs come along?", "Yes, on deck 4."),
+        )
+    )
+    assert [run.answer.value for run in runs] == [said, "Yes, on deck 4."]
+
+
+def test_searches_without_a_text():
+    """A database call belongs to the question that was embedded last and is not yet answered."""
+    runs = runs_of(
+        span(
+            "POST /batch",
+            embedding("CreateEmbeddings", "what does it cost?", start=0, end=10),
+            embedding("CreateEmbeddings", "when does it leave?", start=1, end=13),
+            oi("RETRIEVER", "SELECT a", start=11, end=12),
+            oi("RETRIEVER", "SELECT b", start=14, end=15),
+            llm("ChatCompletion", "x\nQuestion: what does it cost?", "4", start=16, end=20),
+            llm("ChatCompletion", "y\nQuestion: when does it leave?", A, start=17, end=20),
+            start=0,
+            end=30,
+        )
+    )
+    assert [[step.origin.name for step in run.retrievers] for run in runs] == [
+        ["SELECT a"], ["SELECT b"],
+    ]  # fmt: skip

@@ -11,6 +11,7 @@ from otel_raglog.conventions.json_text import (
     parse_json,
     parse_json_or_literal,
     strings_in,
+    whole_members,
 )
 
 
@@ -85,3 +86,18 @@ def test_strings_in():
     """Strings are found in order, also in JSON inside strings, and not without end."""
     assert list(strings_in({"a": ["x", '{"q": "y"}'], "b": {"c": "z"}})) == ["x", "y", "z"]
     assert len(list(strings_in(["x"] * 1000, limit=10))) < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        ('{"a": "x", "b": {"c": 1}, "d": "cu', {"a": "x", "b": {"c": 1}}),
+        ('{"a\\"b": [1, 2], "c', {'a"b': [1, 2]}),
+        ('[{"a": 1}, {"b', {}),
+        ('{"a": "cu', {}),
+        ("no JSON", {}),
+    ],
+)
+def test_members_before_a_cut(text, members):
+    """Of a cut object the members that came whole are returned."""
+    assert whole_members(text) == members

@@ -88,3 +88,11 @@ def test_texts_in_quotes(text, plain):
 def test_the_text_at_the_beginning_of_cut_json(text, found):
     """Whole if the cut came after it."""
     assert beginning_of_text(text) == found
+
+
+def test_a_cut_state_is_no_answer():
+    """A cut output that begins with what was asked holds no answer before the cut."""
+    state = '{"outputs": {"question": "When does it leave?", "documents": [{'
+    assert beginning_of_text(state) == ("When does it leave?", True)
+    assert beginning_of_text(state, spoken=False) == ("", False)
+    assert beginning_of_text('{"outputs": "At 22', spoken=False) == ("At 22", False)

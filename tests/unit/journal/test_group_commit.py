@@ -120,47 +120,38 @@ def test_who_waits_to_finish_syncs_the_file_of_that_time():
     lock = threading.Lock()
     current = ["old"]
     synced: list[str] = []
-    old_runs, new_runs, go_old, go_new = (threading.Event() for _ in range(4))
+    running, go = threading.Event(), threading.Event()
 
     def begin() -> Callable[[], None]:
         name = current[0]
 
         def sync() -> None:
             synced.append(name)
-            (old_runs if name == "old" else new_runs).set()
-            assert (go_old if name == "old" else go_new).wait(10)
+            running.set()
+            assert go.wait(10)
 
         return sync
 
     group = GroupCommit(lock, begin, pytest.fail)
 
-    def write(number: int) -> None:
+    def write() -> None:
         with lock:
-            group.wait(number)
+            group.wait(1)
 
     def finish() -> None:
         with lock:
             group.finish()
 
-    def change() -> None:
-        """Finish, as the finisher that is first does, and let two more write to the next file."""
-        with lock:
-            group.finish()
-            current[0] = "new"
-            group.wait(2)
-
-    threads = [threading.Thread(target=write, args=(1,))]
+    threads = [threading.Thread(target=write), threading.Thread(target=finish)]
     threads[0].start()
-    assert old_runs.wait(10)
-    for target in (change, finish):
-        threads.append(threading.Thread(target=target))
-        threads[-1].start()
-        wait_until(lambda: len(group._changed._waiters) == len(threads) - 1)
-    go_old.set()
-    assert new_runs.wait(10)
-    with lock:  # a writer that does not wake before the finisher does
-        group._waiting.append(_Ticket(3))
-    go_new.set()
+    assert running.wait(10)
+    threads[1].start()
+    wait_until(lambda: len(group._changed._waiters) == 1)
+    with lock:  # others went on to the next file, and one of them waits for it
+        current[0] = "new"
+        group._waiting.append(_Ticket(2))
+    go.set()
     for thread in threads:
         thread.join(10)
-    assert synced == ["old", "new", "new"]
+    assert synced == ["old", "new"]
+    assert not group.waiting

@@ -55,7 +55,7 @@ def test_context_that_cannot_be_told():
 def test_signs_of_context():
     """Marks, numbered sources, tool results and variables show context."""
     assert shows_context([Message("system", "Answer.\n[1] a fact")], {})
-    assert shows_context([Message("tool", "x")], {})
+    assert shows_context([Message("tool", CHUNK.text)], {})
     assert shows_context([], {"documents": "x"})
     assert not shows_context([Message("user", "Tell me a joke.")], {})
 
@@ -127,3 +127,40 @@ def test_observations_are_tool_results():
     ]
     assert context_in(talk, {}, [CHUNK], Q) == CHUNK.text
     assert shows_context(talk, {})
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        ("391", False),
+        ('{"city": "Oslo", "temp_c": 12, "sky": "overcast"}', False),
+        ('{"assistant": "Handbook agent"}', False),
+        (CHUNK.text, True),
+        ('[{"id": "a", "text": "The night ferry leaves Ellery at 22:15."}]', True),
+        ("夜間渡輪於二十二時十五分從埃勒里出發。", True),
+    ],
+)
+def test_results_of_tools(result, shown):
+    """A tool's result is context when there is a passage in it, not only a value."""
+    assert shows_context([Message("user", Q), Message("tool", result)], {}) is shown
+
+
+def test_results_of_tools_that_act():
+    """What a tool gave that acts instead of searching is no context."""
+    talk = [Message("user", Q), Message("tool", CHUNK.text)]
+    assert not shows_context(talk, {}, [CHUNK.text])
+    assert shows_context(talk, {}, ["another result"])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"Summarise the document in one sentence:\n\n{CHUNK.text}", False),
+        (f"Please translate the text into French.\nDocument: {CHUNK.text}", False),
+        (f"Summarise the context for the user.\nContext: {CHUNK.text}\nQuestion: {Q}", True),
+        (f"Which of these sources helps?\nSources: {CHUNK.text}", True),
+    ],
+)
+def test_texts_to_work_on(text, shown):
+    """A text to summarise or to translate is no context, unless a question goes with it."""
+    assert shows_context([Message("user", text)], {}) is shown

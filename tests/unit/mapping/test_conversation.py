@@ -3,9 +3,21 @@
 from span_trees import llm, oi, retriever
 
 from otel_raglog.mapping.collapse import llm_calls
-from otel_raglog.mapping.conversation import find_history, find_question, turn_of
+from otel_raglog.mapping.conversation import (
+    find_history,
+    find_question,
+    turn_of,
+    unless_rewritten,
+)
 from otel_raglog.mapping.retrieving import find_search
-from otel_raglog.model import FieldStatus, Message, present
+from otel_raglog.model import (
+    FieldStatus,
+    Message,
+    RewriteKind,
+    RewriteStep,
+    StepOrigin,
+    present,
+)
 
 Q = "When does it leave?"
 
@@ -56,3 +68,22 @@ def test_a_whole_prompt_at_the_top(view_of):
     several = "Why?\nAnd when?"
     view = view_of(oi("CHAIN", "app", llm("m", several, "a"), given=several))
     assert question(view, view.facts(0)).value == several
+
+
+def test_a_search_text_that_was_written_is_no_question(view_of):
+    """Where only the search tells of the question, and a rewriter wrote that, the question is lost."""
+    step = RewriteStep(
+        StepOrigin(b"1", (b"1",), "m", "", 0, 1),
+        RewriteKind.REWRITE,
+        present("fare"),
+        present(("fare",)),
+    )
+    cut = llm_calls(view_of(llm("m", "x", "a", truncated=["llm.input_messages.0.message.content"])))
+    found, (lost,) = unless_rewritten(present("fare"), (step,), None, cut[0], ())
+    assert (found.value, found.status) == (None, FieldStatus.TRUNCATED)
+    assert lost.input == found
+    echoed = llm_calls(view_of(llm("m", "Rewrite: fare", "fare")))
+    assert unless_rewritten(present("fare"), (step,), None, None, echoed)[0].value == "fare"
+    top = view_of(oi("CHAIN", "app", given="fare")).facts(0)
+    assert unless_rewritten(present("fare"), (step,), top, None, ())[0].value == "fare"
+    assert unless_rewritten(present("q"), (step,), None, None, ())[0].value == "q"

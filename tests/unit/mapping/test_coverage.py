@@ -116,3 +116,13 @@ def test_reasons():
     assert reason_of(present("x")) is None
     assert reason_of(Field("", FieldStatus.EMPTY)) is None
     assert reason_of(missing(FieldStatus.EVICTED)) is UnknownReason.INCOMPLETE
+
+
+def test_a_rewriter_of_a_cut_question():
+    """What a question that was cut asks for is not known: its rewrites are not judged."""
+    origin = StepOrigin(b"1", (b"1",), "m", "", 0, 1)
+    step = RewriteStep(origin, RewriteKind.REWRITE, present("q"), present(("fare",)))
+    steps = Steps(rewriters=(step,))
+    cut = Field("What does it co", FieldStatus.TRUNCATED)
+    assert states_of(steps, cut, Signs())[Stage.REWRITER].reason is UnknownReason.INCOMPLETE
+    assert states_of(steps, present("q"), Signs())[Stage.REWRITER].reason is None

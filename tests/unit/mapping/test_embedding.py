@@ -1,8 +1,9 @@
 """Which embeddings are of queries and which of passages."""
 
-from span_trees import embedding, oi, retriever
+from span_trees import embedding, llm, oi, retriever
 
-from otel_raglog.mapping.embedding import find_embeddings, mark_hypothetical
+from otel_raglog.mapping.collapse import llm_calls
+from otel_raglog.mapping.embedding import find_embeddings, is_indexing, mark_hypothetical
 from otel_raglog.mapping.retrieving import find_search
 from otel_raglog.model import RewriteKind, RewriteStep, StepOrigin, present
 
@@ -46,3 +47,23 @@ def test_hypothetical(view_of):
         StepOrigin(), RewriteKind.HYDE, present("q"), present(("The ferry leaves late.",))
     )
     assert [s.passage for s in mark_hypothetical(embeddings(view), [rewrite])] == [True, False]
+
+
+def test_what_is_written_to_be_embedded(view_of):
+    """A job that writes a context for each passage indexes; HyDE's answer is not embedded."""
+    view = view_of(
+        llm("m", "Situate this chunk.", "It is about fares."),
+        embedding("e", "It is about fares.\n\nA bicycle costs 4 euro."),
+        llm("m", "Situate this chunk.", "It is about dogs."),
+        embedding("e", "It is about dogs.\n\nDogs stay on deck."),
+    )
+    first, last = llm_calls(view)
+    assert is_indexing(embeddings(view), [first, last], last)
+    assert not is_indexing((), [first, last], last)
+    view = view_of(
+        llm("m", "Write a passage.", "A bicycle costs 9 euro."),
+        embedding("e", "A bicycle costs 9 euro."),
+        llm("m", "Context: ...", "It costs 4 euro."),
+    )
+    first, last = llm_calls(view)
+    assert not is_indexing(embeddings(view), [first, last], last)

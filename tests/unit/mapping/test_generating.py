@@ -3,7 +3,12 @@
 from span_trees import llm, oi, retriever
 
 from otel_raglog.mapping.collapse import llm_calls
-from otel_raglog.mapping.generating import find_generator, generate_step, total_tokens
+from otel_raglog.mapping.generating import (
+    as_told,
+    find_generator,
+    generate_step,
+    total_tokens,
+)
 from otel_raglog.model import NOT_CAPTURED, Chunk, present
 
 
@@ -112,3 +117,39 @@ def test_the_only_call_that_was_shown_the_chunks(view_of):
     assert chosen(oi("TOOL", "ask", answer), title) == "T"
     assert chosen(answer, answer, title) == "T"
     assert chosen(llm("answer", "When?", "At ten."), title) == "T"
+
+
+def test_an_answer_in_the_arguments_of_a_tool(view_of):
+    """A call that answers through a tool (a structured answer, `final_answer`) answers."""
+    name = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
+    called = {f"{name}.name": "final_answer", f"{name}.arguments": '{"answer": "At 22:15."}'}
+    view = view_of(retriever("r", "q", "c"), llm("m", "q", "", attributes=called))
+    (call,) = llm_calls(view)
+    assert as_told(call, present("At 22:15.")).output == present("At 22:15.", call.output.source)
+    assert as_told(call, present("At nine.")) is call
+    assert as_told(call, NOT_CAPTURED) is call
+
+
+def test_the_model_of_a_tool_is_not_the_one_that_answers(view_of):
+    """Of two calls the one that was handed the other's output as a tool's result answers."""
+    talk = [("user", "q"), ("assistant", ""), ("tool", "It costs 4 euro.")]
+    view = view_of(
+        retriever("r", "q", "A bicycle costs 4 euro each way."),
+        llm("inner", "Context: A bicycle costs 4 euro each way.", "It costs 4 euro."),
+        llm("outer", talk, "Your bicycle costs 4 euro."),
+    )
+    chunk = Chunk("A bicycle costs 4 euro each way.", "a")
+    calls = llm_calls(view)
+    assert find_generator(view, calls, NOT_CAPTURED, 0, [chunk]).leaf == calls[1].leaf
+
+
+def test_a_judge_is_not_the_one_that_answers(view_of):
+    """A last call that checks the answer (Self-RAG) does not give it."""
+    view = view_of(
+        retriever("r", "q", "c"),
+        llm("answer", "Context: c\nq", "At 22:15."),
+        llm(
+            "check", "Please tell if the answer is supported.\nContext: c\nAnswer: At 22:15.", "yes"
+        ),
+    )
+    assert generator(view).origin.name == "answer"

@@ -55,3 +55,10 @@ def test_final_answer(text, part):
 def test_reasoning(text, told):
     """Blocks of reasoning are not told; what only mentions the tags, or is nothing else, stays."""
     assert final_answer(text) == (told or text)
+
+
+def test_an_answer_in_code():
+    """An agent that writes code tells what it gives to `final_answer`."""
+    text = "Thought: I know.\n<code>\nfinal_answer(\"It costs '4 euro'.\")\n</code>"
+    assert final_answer(text) == "It costs '4 euro'."
+    assert final_answer("final_answer(total * 2)") == "final_answer(total * 2)"

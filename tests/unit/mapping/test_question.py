@@ -196,3 +196,31 @@ def test_spoken():
     assert spoken_question(facts(given="QueryBundle(query_str='x')")).value is None
     assert spoken_answer(facts(said={"result": "AgentOutput(response='x')"})).value is None
     assert spoken_answer(facts(said="Thought: x\nAnswer: y")).value == "y"
+
+
+def test_what_stands_before_a_cut():
+    """Of cut JSON only members that came whole are read; a cut answer is marked as cut."""
+    state = '{"question": "When does it leave?", "answer": "At 22:15.", "documents": [{"te'
+    facts = read_span(*spans_of(oi("CHAIN", "c", given=state, said=state)))
+    assert spoken_question(facts).value == "When does it leave?"
+    assert spoken_answer(facts).value == "At 22:15."
+    state = '{"messages": [{"type": "human", "content": "When does it lea'
+    facts = read_span(*spans_of(oi("CHAIN", "c", given=state, said=state)))
+    assert spoken_question(facts).value is None
+    assert spoken_question(facts).status is FieldStatus.TRUNCATED
+    assert spoken_answer(facts).status is FieldStatus.TRUNCATED
+    said = oi("CHAIN", "c", said="It leaves at", truncated=["output.value"])
+    assert spoken_answer(read_span(*spans_of(said))).status is FieldStatus.TRUNCATED
+
+
+def test_a_cut_prompt_asks_nothing():
+    """A prompt that is the beginning of JSON is no question."""
+    assert (
+        question_in_prompt([Message("user", '[{"role": "user", "content": "Con')], (), {}) is None
+    )
+
+
+def test_the_task_of_an_agent():
+    """An agent's task is its question (smolagents)."""
+    assert question_in({"task": "When?", "stream": False, "max_steps": None}) == "When?"
+    assert answer_in({"raw": "At 22:15.", "pydantic": None, "tasks_output": []}) == "At 22:15."

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from span_trees import span, spans_of
+from span_trees import llm, oi, span, spans_of
 
 from otel_raglog.conventions import registry
 from otel_raglog.conventions.vocabularies import Vocabulary
+from otel_raglog.mapping.mapping import map_trace
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.mapping.skipping import explain_skip, skipped_run, unread_run
 from otel_raglog.model import Completion, FieldStatus, Stage, Trace, UnknownReason, missing
@@ -46,3 +47,13 @@ def test_a_hidden_question():
     assert run.skip_reason == "no_question"
     assert run.stages[Stage.RETRIEVER].reason is UnknownReason.REDACTED
     assert run.stages[Stage.RERANKER].absent
+
+
+def test_an_evaluation():
+    """A run whose only answer is a verdict on another answer evaluates."""
+    prompt = "Please tell if the answer is supported.\nContext: A fare is 4 euro.\nAnswer: 4 euro."
+    (run,) = map_trace(trace(oi("CHAIN", "c", llm("m", prompt, "YES"), given="x", said="YES")))
+    assert (run.skip_reason, run.stages[Stage.GENERATOR].reason) == (
+        "evaluation",
+        UnknownReason.SKIPPED,
+    )

@@ -105,3 +105,17 @@ def test_a_tool_between_calls_without_content_is_no_run():
     silent = oi("LLM", "m", attributes={"llm.model_name": "m"})
     assert parts_of(span("POST /ask", silent, tool)) == [("POST /ask", None, 3)]
     assert parts_of(span("POST /ask", tool)) == [("POST /ask", "search_docs", 2)]
+
+
+def test_a_pipeline_that_works_for_an_agent_is_no_run():
+    """A step that searches and answers does not speak for an agent that is handed its answer."""
+    inner = oi(
+        "CHAIN", "engine", retriever("r", "fare", "x"), llm("m", "fare", "4 euro."), given="fare",
+        said="4 euro.",
+    )  # fmt: skip
+    talk = [("user", "q?"), ("assistant", ""), ("tool", "4 euro.")]
+    step = oi("CHAIN", "step", said="{}")
+    agent = span("agent", step, inner, llm("m", talk, "It is 4 euro."))
+    assert parts_of(agent) == [("agent", None, 6)]
+    alone = span("agent", step, inner, llm("m", "Name this chat.", "Fares"))
+    assert parts_of(alone) == [("agent", "engine", 6)]

@@ -154,3 +154,10 @@ def test_sections():
     """DSPy's fields are read by name."""
     text = "[[ ## reasoning ## ]]\nr\n\n[[ ## answer ## ]]\na\n\n[[ ## completed ## ]]"
     assert sections(text) == {"reasoning": "r", "answer": "a", "completed": ""}
+
+
+def test_texts_in_code():
+    """The texts in an agent's code may be what it searches for."""
+    code = '<code>\nprint(retriever(query="bicycle fare"))\n</code>'
+    assert "bicycle fare" in pieces_of(code)
+    assert "bicycle fare" not in pieces_of('He said (see "bicycle fare").')
