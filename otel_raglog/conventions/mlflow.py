@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.json_text import as_count, as_text
 from otel_raglog.conventions.masking import is_redacted
-from otel_raglog.conventions.traceloop_content import beginning_of_text, unquoted
+from otel_raglog.conventions.quoted import beginning_of_text, unquoted
 from otel_raglog.conventions.values import text_within
 from otel_raglog.conventions.work import NO_MODEL, NO_TOKENS, WorkReader
 from otel_raglog.model import Field, FieldStatus, Role, Span, SpanFacts, TokenUsage, missing

@@ -19,10 +19,9 @@ from otel_raglog.conventions.genai import OPERATIONS, WANTED, GenAiReader
 from otel_raglog.conventions.genai_messages import beginning_of_list
 from otel_raglog.conventions.json_text import as_count, as_data, as_text, parse_json
 from otel_raglog.conventions.queries import embedded_texts_in
+from otel_raglog.conventions.quoted import beginning_of_text, unquoted
 from otel_raglog.conventions.traceloop_content import (
     answer_of,
-    beginning_of_text,
-    unquoted,
     without_wrapping,
 )
 from otel_raglog.conventions.traceloop_rerank import reranked_by_message

@@ -1,11 +1,9 @@
-"""What OpenLLMetry wraps around the content of a step, and JSON that it cut."""
+"""What OpenLLMetry wraps around the content of a step."""
 
 import pytest
 
 from otel_raglog.conventions.traceloop_content import (
     answer_of,
-    beginning_of_text,
-    unquoted,
     without_wrapping,
 )
 
@@ -54,45 +52,3 @@ def test_the_answer_of_llamaindex():
     assert answer_of({"response": "a", "metadata": {"1": {}}}) == "a"
     for data in ({"response": "a"}, {"response": 1, "metadata": {}}, {"response": "a", "x": 1}, []):
         assert answer_of(data) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ('"a \\"b\\""', 'a "b"'),
-        ('""', ""),
-        ('"\\ud800"', "?"),
-        ("a", None),
-        ('"', None),
-        ('"a"b"', None),
-    ],
-)
-def test_texts_in_quotes(text, plain):
-    """A text alone is JSON, too."""
-    assert unquoted(text) == plain
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ('{"inputs": "what is", "tags": [', ("what is", True)),
-        ('{"inputs": "what', ("what", False)),
-        ('{"inputs": {"question": "what', ("what", False)),
-        ('"an ans', ("an ans", False)),
-        ('{"inputs": [1, 2', ("", False)),
-        ('{"inputs": "', ("", False)),
-        ('{"inputs": "a\\', ("a", False)),
-        ("", ("", False)),
-    ],
-)
-def test_the_text_at_the_beginning_of_cut_json(text, found):
-    """Whole if the cut came after it."""
-    assert beginning_of_text(text) == found
-
-
-def test_a_cut_state_is_no_answer():
-    """A cut output that begins with what was asked holds no answer before the cut."""
-    state = '{"outputs": {"question": "When does it leave?", "documents": [{'
-    assert beginning_of_text(state) == ("When does it leave?", True)
-    assert beginning_of_text(state, spoken=False) == ("", False)
-    assert beginning_of_text('{"outputs": "At 22', spoken=False) == ("At 22", False)
