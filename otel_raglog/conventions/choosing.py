@@ -86,7 +86,8 @@ class ConventionSet:
         for key, marking in self._values.items():
             text = span.attributes.get(key)
             if isinstance(text, str):
-                found.update(at for at, parts in marking if any(part in text for part in parts))
+                small = text.lower()
+                found.update(at for at, parts in marking if any(part in small for part in parts))
         return tuple(self.conventions[at] for at in sorted(found))
 
     def read(self, span: Span) -> SpanFacts | None:

@@ -84,8 +84,8 @@ class MarkedByScope(Protocol):
 class MarkedByValue(Protocol):
     """A convention whose spans have keys that ordinary spans have, too.
 
-    Such a span is marked when the text of one of ``value_keys`` has one of ``value_parts`` in it;
-    the keys alone mark nothing.
+    Such a span is marked when the text of one of ``value_keys`` has one of ``value_parts`` in it,
+    in large or small letters; the keys alone mark nothing. A statement that writes is none.
     """
 
     @property
@@ -95,5 +95,5 @@ class MarkedByValue(Protocol):
 
     @property
     def value_parts(self) -> tuple[str, ...]:
-        """What marks the span when it is in such a text."""
+        """What marks the span when it is in such a text, in small letters."""
         ...

@@ -31,21 +31,15 @@ PARTS = (
     "<=>",
     "<#>",
     "<+>",
-    "_distance(",
-    "_DISTANCE(",
+    "distance(",
     "vec_distance",
-    "VEC_DISTANCE",
-    "Distance(",
     "_similarity(",
-    "_SIMILARITY(",
     "vector_search",
-    "VECTOR_SEARCH",
-    "vectorSearch",
+    "vectorsearch",
     "knn",
-    "KNN",
-    "ANN OF",
+    "ann of",
 )
-"""One of these is in each statement that searches for the nearest vectors."""
+"""One of these is in each statement that searches for the nearest vectors, in small letters."""
 
 _REDIS = "redis.search."
 _REDIS_DOCUMENT = re.compile(r"redis\.search\.xdoc_(.+)\.([^.]+)")

@@ -11,10 +11,19 @@ _REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 2_048
 _LOOKED_INTO = 64 * 1024
 """So many bytes are searched: a statement is shorter, the vector in it aside."""
+_WRITING = (
+    b"insert", b"update", b"delete", b"merge", b"copy", b"replace", b"upsert", b"create", b"alter",
+    b"drop", b"truncate",
+)  # fmt: skip
+"""What statements begin with that search nothing: the long ones of a busy service, mostly."""
+_LONGEST_WORD = 16
+_OPERATOR = b"<"
 
 _KEY, _VALUE, _STRING = 0x0A, 0x12, 0x0A
 """How protobuf begins the key and the value of an attribute, and a text as a value."""
 _MORE = 0x80
+_LONGEST_LENGTH = 28
+"""Bits of a length, beyond which the span is odd."""
 
 
 class MarkingValues:
@@ -22,7 +31,9 @@ class MarkingValues:
 
     def __init__(self, markers: Markers) -> None:
         self._keys = markers.value_keys
-        self._parts = markers.value_parts
+        parts = [part.lower() for part in markers.value_parts]
+        self._operators = [part for part in parts if part.startswith(_OPERATOR)]
+        self._words = [part for part in parts if not part.startswith(_OPERATOR)]
         self._remembered: dict[bytes, bool] = {}
 
     def mark(self, body: bytes, start: int, end: int) -> bool:
@@ -50,15 +61,19 @@ class MarkingValues:
         if after + 2 > end or body[after] != _STRING:
             return self._search(body, start, end)
         after += 1
-        length = body[after]
-        if length & _MORE:
-            if after + 2 > end or body[after + 1] & _MORE:
-                return self._search(body, start, end)
-            length = (length & ~_MORE) | body[after + 1] << 7
+        length, shift = 0, 0
+        while body[after] & _MORE and after + 1 < end and shift < _LONGEST_LENGTH:
+            length |= (body[after] & ~_MORE) << shift
+            shift += 7
             after += 1
+        length |= body[after] << shift
+        after += 1
+        if body[after : after + _LONGEST_WORD].lstrip().lower().startswith(_WRITING):
+            return False
+        last = min(after + length, end)
         if length > _LONGEST_REMEMBERED:
-            return self._search(body, after, end)
-        return self._recall(body[after + 1 : min(after + 1 + length, end)])
+            return self._search(body, after, last)
+        return self._recall(body[after:last])
 
     def _recall(self, text: bytes) -> bool:
         found = self._remembered.get(text)
@@ -70,5 +85,7 @@ class MarkingValues:
         return found
 
     def _search(self, body: bytes, start: int, end: int) -> bool:
-        end = min(end, start + _LOOKED_INTO)
-        return any(body.find(part, start, end) >= 0 for part in self._parts)
+        text = body[start : min(end, start + _LOOKED_INTO)].lower()
+        if _OPERATOR in text and any(operator in text for operator in self._operators):
+            return True
+        return any(word in text for word in self._words)

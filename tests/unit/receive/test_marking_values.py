@@ -41,6 +41,22 @@ def test_other_values_do_not_mark() -> None:
     assert not marked(span_with(("note", "a <=> b")))
 
 
+@pytest.mark.parametrize("filling", ["", "x" * 300, "x" * 20_000])
+@pytest.mark.parametrize("word", ["INSERT INTO", "update", " \n Delete FROM", "COPY"])
+def test_a_statement_that_writes_is_no_search(word: str, filling: str) -> None:
+    """The long statements of a busy service write, and cost a look at their first word."""
+    statement = f"{word} pages VALUES ('a <=> b{filling}')"
+    assert not marked(span_with(("db.statement", statement)))
+
+
+def test_large_and_small_letters_are_the_same() -> None:
+    """SQL does not tell them apart."""
+    values = MarkingValues(Markers(value_keys=(b"db.statement",), value_parts=(b"distance(",)))
+    for name in ("L2Distance(", "vec_DISTANCE(", "cosine_distance("):
+        raw = span_with(("db.statement", f"SELECT id ORDER BY {name}e, ?)"))
+        assert values.mark(raw, 0, len(raw))
+
+
 def test_either_key_marks() -> None:
     """Both conventions may be written at the same time."""
     assert marked(span_with(("db.statement", PLAIN), ("db.query.text", SEARCH)))
