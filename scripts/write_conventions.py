@@ -32,7 +32,9 @@ This page is generated: `make conventions` runs the mapping over every golden tr
 out of date. The tables are what the code reads from traces of real applications, not what an instrumentation promises.
 
 * **captured**: the stage's steps are there with everything that is judged.
-* **partial**: the steps are there, without what is named; checks that need it give no measurement.
+* **partial**: the steps are there, without what is named, in all scenarios or in as many of them as stand behind it; checks that
+  need it give no measurement.
+* **seen in n of m**: the stage left spans in n of the m scenarios whose application has it.
 * **not recorded**: the application has the stage, and no span of it was sent; its verdict is `unknown` or, where nothing
   hints at the stage at all, `absent`.
 * **-**: the applications that were run have no such stage.
@@ -110,15 +112,17 @@ def cell(runs: list[tuple[list[str], list[Run]]], stage: Stage) -> str:
     seen = [found for found in having if any(run.steps(stage) for run in found)]
     if not seen:
         return "not recorded"
-    missing: list[str] = []
+    missing: dict[str, int] = {}
     for found in seen:
-        for run in found:
-            for step in run.steps(stage):
-                missing += [word for word in lacks(step) if word not in missing]
-    words = "captured" if not missing else f"partial: no {', '.join(missing)}"
-    return (
-        words if len(seen) == len(having) else f"{words} ({len(seen)} of {len(having)} scenarios)"
-    )
+        for word in dict.fromkeys(w for run in found for s in run.steps(stage) for w in lacks(s)):
+            missing[word] = missing.get(word, 0) + 1
+    words = [word + _share(count, len(seen)) for word, count in missing.items()]
+    text = f"partial: no {', '.join(words)}" if words else "captured"
+    return text if len(seen) == len(having) else f"{text}; seen in {len(seen)} of {len(having)}"
+
+
+def _share(count: int, of: int) -> str:
+    return "" if count == of else f" ({count} of {of})"
 
 
 def table(folder: Path, *, reduced: bool = False) -> Iterator[str]:
