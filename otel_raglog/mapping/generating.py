@@ -9,6 +9,7 @@ from otel_raglog.conventions.chat import messages_in
 from otel_raglog.conventions.json_text import strings_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
 from otel_raglog.mapping.context import shows_any
+from otel_raglog.mapping.helping import without_helpers
 from otel_raglog.mapping.judging import is_judgement
 from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
@@ -55,6 +56,7 @@ def find_generator(
             )
     after = [call for call in speaking if call.end > last_search_end]
     after = [call for call in after if not _judges(call)] or after
+    after = without_helpers(after, chunks)
     if len(after) == 1:
         return after[0]
     if after:

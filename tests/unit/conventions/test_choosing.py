@@ -122,7 +122,7 @@ class KnownByValue(Known):
     """A convention that reads what has a word in a value of ordinary spans."""
 
     value_keys: tuple = ("db.statement", "db.query.text")
-    value_parts: tuple = ("<=>", "KNN")
+    value_parts: tuple = ("<=>", "knn")
 
 
 def test_a_value_may_mark_where_keys_do_not():
@@ -134,7 +134,7 @@ def test_a_value_may_mark_where_keys_do_not():
     for statement in ("SELECT 1", 7, None, ("<=>",)):
         assert speaking(known, attributes={"db.statement": statement}) == []
     assert ConventionSet(known).value_keys() == ("db.query.text", "db.statement")
-    assert ConventionSet(known).value_parts() == ("<=>", "KNN")
+    assert ConventionSet(known).value_parts() == ("<=>", "knn")
     assert ConventionSet(known[:1]).value_parts() == ()
 
 
