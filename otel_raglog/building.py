@@ -11,14 +11,7 @@ from otel_raglog.checks.similarity.encoder import MiniLmEncoder
 from otel_raglog.clock import SystemClock
 from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.custom import Custom
-from otel_raglog.conventions.registry import (
-    BUILT_IN,
-    marker_names,
-    marker_prefixes,
-    marker_scopes,
-    value_keys,
-    value_parts,
-)
+from otel_raglog.conventions.registry import BUILT_IN, marker_prefixes
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.options import Analysis, Conventions
 from otel_raglog.receive.markers import Markers
@@ -58,8 +51,8 @@ def build_markers(conventions: ConventionSet = BUILT_IN) -> Markers:
     """Return what makes a span worth holding, by the conventions that read it."""
     return Markers(
         tuple(prefix.encode() for prefix in marker_prefixes(conventions)),
-        tuple(name.encode() for name in marker_names(conventions)),
-        tuple(key.encode() for key in value_keys(conventions)),
-        tuple(part.encode() for part in value_parts(conventions)),
-        tuple(scope.encode() for scope in marker_scopes(conventions)),
+        tuple(name.encode() for name in conventions.marker_names()),
+        tuple(key.encode() for key in conventions.value_keys()),
+        tuple(part.encode() for part in conventions.value_parts()),
+        tuple(scope.encode() for scope in conventions.marker_scopes()),
     )

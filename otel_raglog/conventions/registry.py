@@ -66,23 +66,3 @@ def marker_prefixes(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
     """Return all beginnings of keys that make a span worth holding, sorted."""
     unread = {prefix for vocabulary in UNREAD for prefix in vocabulary.prefixes}
     return tuple(sorted({*conventions.marker_prefixes(), *unread}))
-
-
-def value_keys(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
-    """Return the keys of ordinary spans whose texts may make one worth holding, sorted."""
-    return conventions.value_keys()
-
-
-def value_parts(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
-    """Return what makes such a span worth holding when it is in such a text, sorted."""
-    return conventions.value_parts()
-
-
-def marker_names(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
-    """Return all beginnings of span names that make a span worth holding, sorted."""
-    return conventions.marker_names()
-
-
-def marker_scopes(conventions: ConventionSet = BUILT_IN) -> tuple[str, ...]:
-    """Return the names of the scopes all of whose spans are worth holding, sorted."""
-    return conventions.marker_scopes()

@@ -17,7 +17,7 @@ _CARRIED_SHARE = 0.5
 _WORD = re.compile(r"\w{3,}")
 _BARE = re.compile(
     r"[\W\d]*(?:yes|no|true|false|(?:un)?safe|pass(?:ed)?|fail(?:ed)?|(?:not )?(?:grounded|supported)|"
-    r"(?:in)?correct|(?:ir)?relevant)?[\W\d]*",
+    r"(?:in)?correct|(?:ir)?relevant)[\W\d]*",
     re.IGNORECASE,
 )
 
@@ -71,8 +71,4 @@ def _is_bare(text: str) -> bool:
             isinstance(value, bool | int | float) or (isinstance(value, str) and _is_bare(value))
             for value in data.values()
         )
-    return (
-        bool(text.strip())
-        and bool(re.search(r"[A-Za-z]", text))
-        and _BARE.fullmatch(text) is not None
-    )
+    return _BARE.fullmatch(text) is not None

@@ -9,7 +9,7 @@ from own_rules import custom_convention
 from span_trees import span, spans_of
 
 from otel_raglog.conventions.choosing import ConventionSet
-from otel_raglog.conventions.registry import CONVENTIONS, marker_names, marker_prefixes
+from otel_raglog.conventions.registry import CONVENTIONS, marker_prefixes
 from otel_raglog.model import FieldStatus, Role, ScoreKind, SpanEvent, SpanFacts
 
 EVERY = (custom_convention(), *CONVENTIONS)
@@ -106,7 +106,7 @@ def test_names_and_markers(convention):
     assert convention.marker_prefixes or convention.marker_names
     conventions = ConventionSet(EVERY)
     assert set(convention.marker_prefixes) <= set(marker_prefixes(conventions))
-    assert set(convention.marker_names) <= set(marker_names(conventions))
+    assert set(convention.marker_names) <= set(conventions.marker_names())
 
 
 @every

@@ -5,14 +5,11 @@ from span_trees import oi, span, spans_of
 
 from otel_raglog.conventions import registry
 from otel_raglog.conventions.registry import (
-    marker_names,
+    BUILT_IN,
     marker_prefixes,
-    marker_scopes,
     read_span,
     recognise,
     unread_keys,
-    value_keys,
-    value_parts,
 )
 from otel_raglog.conventions.vocabularies import Vocabulary
 
@@ -47,18 +44,20 @@ def test_what_is_held(key):
 def test_what_leaves_at_once(key):
     """Keys of ordinary spans do not."""
     assert not key.startswith(marker_prefixes())
-    assert not any(name.startswith(marker_names()) for name in ("GET /search", "query", "chat m"))
+    assert not any(
+        name.startswith(BUILT_IN.marker_names()) for name in ("GET /search", "query", "chat m")
+    )
 
 
 def test_what_is_held_by_its_statement():
     """Spans of databases are held when their statement searches for vectors."""
-    assert value_keys() == ("db.query.text", "db.statement")
-    assert {"<=>", "knn"} <= set(value_parts())
+    assert BUILT_IN.value_keys() == ("db.query.text", "db.statement")
+    assert {"<=>", "knn"} <= set(BUILT_IN.value_parts())
 
 
 def test_what_is_held_by_its_scope():
     """All spans of LlamaIndex's own integration are: half of them have nothing but a name."""
-    assert marker_scopes() == ("llamaindex.opentelemetry.tracer",)
+    assert BUILT_IN.marker_scopes() == ("llamaindex.opentelemetry.tracer",)
 
 
 def test_dual_emission_is_read_once():
