@@ -55,4 +55,5 @@ def build_markers(conventions: ConventionSet = BUILT_IN) -> Markers:
         tuple(key.encode() for key in conventions.value_keys()),
         tuple(part.encode() for part in conventions.value_parts()),
         tuple(scope.encode() for scope in conventions.marker_scopes()),
+        tuple(word.encode() for word in conventions.value_exclusions()),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeAlias
 
 import jmespath
@@ -56,6 +58,19 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+_GLOB_IN_KEY = re.compile(r"\*|\?(?!$)")
+"""What no attribute's key holds (Ruby names some with a question mark at the end)."""
+
+
+def _check_key(key: str) -> None:
+    """Refuse a glob where a key is wanted: no span has such an attribute."""
+    if _GLOB_IN_KEY.search(key):
+        raise ValueError(
+            f"{key!r} can never match: the key of an attribute is written out; "
+            "only its value, span_name and scope may have wildcards"
+        )
+
+
 class Place(_Part):
     """Where a fact stands: an attribute of the span or of its events, and a path in its JSON."""
 
@@ -67,6 +82,13 @@ class Place(_Part):
         None,
         description="JMESPath in the attribute's JSON; without attribute, in the event's attributes.",
     )
+
+    @field_validator("attribute")
+    @classmethod
+    def _is_a_key(cls, key: str | None) -> str | None:
+        if key is not None:
+            _check_key(key)
+        return key
 
     @field_validator("path")
     @classmethod
@@ -87,6 +109,11 @@ class Place(_Part):
 def _as_places(value: object) -> object:
     """Accept one place for a list of one, and a key alone for a place."""
     listed = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(item, str | Mapping | Place) for item in listed):
+        raise ValueError(
+            "must be the key of an attribute, a mapping of attribute, event and path, "
+            "or a list of such"
+        )
     return [{"attribute": item} if isinstance(item, str) else item for item in listed]
 
 
@@ -96,7 +123,9 @@ Places: TypeAlias = Annotated[tuple[Place, ...], BeforeValidator(_as_places)]
 def _as_text(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
+    if not isinstance(value, str | int | float):
+        raise ValueError('must be one value or glob as text, or "*" for any value')  # noqa: TRY004  pydantic makes it the option's error
+    return str(value)
 
 
 Pattern: TypeAlias = Annotated[str, BeforeValidator(_as_text)]
@@ -113,6 +142,15 @@ class Match(_Part):
         default_factory=dict, description="Attributes and their values, or globs; * for any value."
     )
 
+    @field_validator("attributes")
+    @classmethod
+    def _are_keys(cls, attributes: dict[str, Pattern]) -> dict[str, Pattern]:
+        for key in attributes:
+            if not key:
+                raise ValueError("an attribute has a name, which is empty here")
+            _check_key(key)
+        return attributes
+
     @property
     def beginning(self) -> str:
         """What every matching span name begins with."""
@@ -122,8 +160,6 @@ class Match(_Part):
 
     @model_validator(mode="after")
     def _can_be_found(self) -> Match:
-        if any(not key for key in self.attributes):
-            raise ValueError("an attribute has a name")
         if self.attributes or self.beginning:
             return self
         if self.span_name is None and self.scope is None:
@@ -189,6 +225,10 @@ class CustomRule(_Part):
     @model_validator(mode="after")
     def _says_something(self) -> CustomRule:
         given = {fact.partition(".")[0] for fact, _ in self.places()}
+        if self.score_kind is not None and not given & {"documents", "candidates"}:
+            raise ValueError(
+                "score_kind says nothing here: it is about the documents or candidates of this rule"
+            )
         if self.stage is None:
             if not given:
                 raise ValueError("gives neither a stage nor a fact")
@@ -203,6 +243,48 @@ class CustomRule(_Part):
         return self
 
 
+def idle_rule(rules: Sequence[CustomRule]) -> str:
+    """Return which rule says nothing that counts, and why; empty when each says something."""
+    for at, rule in enumerate(rules):
+        for earlier in rules[:at]:
+            if _covers(earlier.match, rule.match) and (why := _outdone(rule, earlier)):
+                return (
+                    f"rule {at} ({rule.name}) never counts: every span that it matches is matched "
+                    f"by {earlier.name} before it, {why}"
+                )
+    return ""
+
+
+def _outdone(rule: CustomRule, earlier: CustomRule) -> str:
+    """Return why a rule adds nothing to one that is about the same spans; empty when it does."""
+    if earlier.stage == "ignore":
+        return "which leaves these spans out"
+    if earlier.stage is not None and rule.stage is not None and earlier.stage != rule.stage:
+        return f"which says that they are of stage {earlier.stage}: put the narrower rule first"
+    known = dict(earlier.places())
+    same = all(places == known.get(fact) for fact, places in rule.places())
+    if same and rule.stage in {None, earlier.stage}:
+        return "which says the same"
+    return ""
+
+
+def _covers(wide: Match, narrow: Match) -> bool:
+    """Tell whether each span that ``narrow`` matches is matched by ``wide``, as far as is plain."""
+    if not _allows(wide.span_name, narrow.span_name) or not _allows(wide.scope, narrow.scope):
+        return False
+    return all(
+        key in narrow.attributes and _allows(pattern, narrow.attributes[key])
+        for key, pattern in wide.attributes.items()
+    )
+
+
+def _allows(wide: str | None, narrow: str | None) -> bool:
+    if wide is None or wide in {narrow, "*"}:
+        return True
+    plain = narrow is not None and not any(mark in narrow for mark in WILDCARDS)
+    return narrow is not None and plain and fnmatchcase(narrow, wide)
+
+
 def _check_path(path: str) -> None:
     """Refuse what is no JMESPath, with the place in it, and what could not be evaluated ever."""
     try:
@@ -210,6 +292,7 @@ def _check_path(path: str) -> None:
     except ParseError as error:
         at = min(error.lex_position + 1, len(path) + 1)
         reason = str(error).splitlines()[0].removesuffix(f'"{path}"').strip(" ,:")
+        reason = reason.removeprefix("Invalid jmespath expression: ")
         reason = reason.split(": Parse error at")[0].split(", for expression")[0]
         raise ValueError(f"{path!r} is no JMESPath, at character {at}: {reason}") from None
     except JMESPathError as error:

@@ -370,6 +370,7 @@ class Span:
     scope_name: str
     resource: Mapping[str, AttributeValue]
     truncated_keys: frozenset[str] = frozenset()
+    scope_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,10 +494,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message."""
+    """One chat message. ``key`` is where it was read, where that is not the others' place."""
 
     role: str
     content: str
+    key: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -663,7 +665,11 @@ class AssemblyStep:
 
 @dataclass(frozen=True, slots=True)
 class GenerateStep:
-    """The LLM call that answers; of several whose outputs are the answer together, all."""
+    """The LLM call that answers; of several whose outputs are the answer together, all.
+
+    ``draft`` is what it said where a later call, without the context, put that into other words
+    (tone, format, language): ``answer`` is what the user got.
+    """
 
     origin: StepOrigin
     messages: Field[tuple[Message, ...]]
@@ -671,6 +677,7 @@ class GenerateStep:
     finish_reason: str | None = None
     tokens: TokenUsage = TokenUsage()
     model: str | None = None
+    draft: Field[str] = NOT_CAPTURED
 
 
 Step: TypeAlias = RewriteStep | EmbedStep | RetrieveStep | RerankStep | AssemblyStep | GenerateStep

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from otel_raglog.conventions.convention import Convention, MarkedByScope, MarkedByValue
+from otel_raglog.conventions.convention import (
+    Convention,
+    KnownByScope,
+    MarkedByScope,
+    MarkedByValue,
+)
 from otel_raglog.conventions.merging import merge
 from otel_raglog.conventions.recasting import recast
+from otel_raglog.conventions.scopes import enclosing
 from otel_raglog.model import Role, Span, SpanFacts
 
 _REMEMBERED = 8_192
@@ -64,12 +70,12 @@ class ConventionSet:
             if isinstance(item, MarkedByScope)
             for scope in item.marker_scopes
         }
-        by_value = [(at, item) for at, item in numbered if isinstance(item, MarkedByValue)]
-        self._values = {
-            key: [(at, other.value_parts) for at, other in by_value if key in other.value_keys]
-            for _, item in by_value
-            for key in item.value_keys
-        }
+        self._senders: dict[str, list[int]] = {}
+        for at, item in numbered:
+            for scope in item.sender_scopes if isinstance(item, KnownByScope) else ():
+                self._senders.setdefault(scope, []).append(at)
+        self._by_value = [(at, item) for at, item in numbered if isinstance(item, MarkedByValue)]
+        self._value_keys = tuple(sorted({k for _, item in self._by_value for k in item.value_keys}))
 
     def speaking(self, span: Span) -> tuple[Convention, ...]:
         """Return the conventions that have a marker on ``span``, in order of precedence."""
@@ -83,12 +89,24 @@ class ConventionSet:
             found.update(find(event.name))
             for key in event.attributes:
                 found.update(find(key))
-        for key, marking in self._values.items():
+        for key in self._value_keys:
             text = span.attributes.get(key)
             if isinstance(text, str):
-                small = text.lower()
-                found.update(at for at, parts in marking if any(part in small for part in parts))
+                found.update(self._marked_by_value(key, text.lower()))
+        if found:
+            for scope in enclosing(span.scope_name):
+                found.update(self._senders.get(scope, ()))
         return tuple(self.conventions[at] for at in sorted(found))
+
+    def _marked_by_value(self, key: str, text: str) -> Iterator[int]:
+        beginning = text.lstrip()
+        for at, item in self._by_value:
+            if (
+                key in item.value_keys
+                and any(part in text for part in item.value_parts)
+                and not beginning.startswith(item.value_exclusions)
+            ):
+                yield at
 
     def read(self, span: Span) -> SpanFacts | None:
         """Return what ``span`` says, ``None`` when it speaks no vocabulary.
@@ -116,8 +134,13 @@ class ConventionSet:
 
     def value_keys(self) -> tuple[str, ...]:
         """Return the keys of ordinary spans whose texts may make one worth holding, sorted."""
-        return tuple(sorted(self._values))
+        return self._value_keys
 
     def value_parts(self) -> tuple[str, ...]:
         """Return what makes such a span worth holding when it is in such a text, sorted."""
-        return tuple(sorted({p for found in self._values.values() for _, s in found for p in s}))
+        return tuple(sorted({part for _, item in self._by_value for part in item.value_parts}))
+
+    def value_exclusions(self) -> tuple[str, ...]:
+        """Return the beginnings of texts that no convention looks into, sorted."""
+        excluded = [set(item.value_exclusions) for _, item in self._by_value]
+        return tuple(sorted(set.intersection(*excluded))) if excluded else ()

@@ -81,11 +81,36 @@ class MarkedByScope(Protocol):
 
 
 @runtime_checkable
+class KnownByScope(Protocol):
+    """A convention whose spans may have no keys but those of a wider one, such as GenAI's.
+
+    A span that is marked, by whatever, is offered to it as well when its scope is one of these, or
+    below one. Unlike ``marker_scopes`` these mark nothing: ordinary spans of a scope are not held.
+    """
+
+    @property
+    def sender_scopes(self) -> tuple[str, ...]:
+        """Names of instrumentation scopes that tell who sent a span."""
+        ...
+
+
+@runtime_checkable
+class Extending(Protocol):
+    """A convention that writes keys of a wider one as well: what both read is one sender's."""
+
+    @property
+    def extends(self) -> str:
+        """Name of the wider convention."""
+        ...
+
+
+@runtime_checkable
 class MarkedByValue(Protocol):
     """A convention whose spans have keys that ordinary spans have, too.
 
     Such a span is marked when the text of one of ``value_keys`` has one of ``value_parts`` in it,
-    in large or small letters; the keys alone mark nothing. A statement that writes is none.
+    in large or small letters, and begins with none of ``value_exclusions``; the keys alone mark
+    nothing.
     """
 
     @property
@@ -96,4 +121,9 @@ class MarkedByValue(Protocol):
     @property
     def value_parts(self) -> tuple[str, ...]:
         """What marks the span when it is in such a text, in small letters."""
+        ...
+
+    @property
+    def value_exclusions(self) -> tuple[str, ...]:
+        """Short words in small letters: a text that begins with one marks nothing."""
         ...

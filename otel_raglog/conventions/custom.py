@@ -237,8 +237,9 @@ class _Reader(PlaceReader):
         if prompt.value is None:
             return Field(None, prompt.status, prompt.source)
         before = self.find(self._rule.history, as_messages).value or ()
-        system = self._text("system").value
-        told = (Message("system", system),) if system else ()
+        system = self._text("system")
+        key = system.source.key if system.source else ""
+        told = (Message("system", system.value, key),) if system.value else ()
         messages = (*told, *before, Message("user", prompt.value))
         return Field(messages, prompt.status, prompt.source)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.documents import chunk_from_item
 from otel_raglog.conventions.json_text import as_count, as_text
@@ -21,7 +21,6 @@ from otel_raglog.model import (
     FieldStatus,
     Role,
     Span,
-    SpanFacts,
 )
 
 NAME = "database"
@@ -40,6 +39,21 @@ PARTS = (
     "ann of",
 )
 """One of these is in each statement that searches for the nearest vectors, in small letters."""
+
+WRITING = (
+    "insert",
+    "update",
+    "delete",
+    "merge",
+    "copy",
+    "replace",
+    "upsert",
+    "create",
+    "alter",
+    "drop",
+    "truncate",
+)
+"""What statements begin with that search nothing: the long ones of a busy service, mostly."""
 
 _REDIS = "redis.search."
 _REDIS_DOCUMENT = re.compile(r"redis\.search\.xdoc_(.+)\.([^.]+)")
@@ -82,33 +96,6 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
-    """Searches for the nearest vectors in a database for anything."""
-
-    name: str = NAME
-    title: str = "OpenTelemetry database client"
-    marker_prefixes: tuple[str, ...] = (_REDIS,)
-    marker_names: tuple[str, ...] = ()
-    value_keys: tuple[str, ...] = STATEMENT_KEYS
-    value_parts: tuple[str, ...] = PARTS
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "database clients record no rows: trace the retriever of the framework as well, or write "
-        "a span of your own around the search"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when its statement is no search for vectors."""
-        if any(key.startswith(_REDIS) for key in span.attributes):
-            return _Reader(span).facts()
-        for key in STATEMENT_KEYS:
-            statement = span.attributes.get(key)
-            if isinstance(statement, str) and searches_vectors(statement, _system(span)):
-                return _Reader(span).facts()
-        return None
-
-
 def searches_vectors(statement: str, system: str = "") -> bool:
     """Tell whether a statement asks for the nearest vectors.
 
@@ -136,8 +123,8 @@ def _system(span: Span) -> str:
 class _Reader(WorkReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         self.role = Role.RETRIEVER
 
     def query(self) -> Field[str]:
@@ -173,3 +160,31 @@ class _Reader(WorkReader):
             return Field((), FieldStatus.EMPTY, self.source("redis.search.total")), True
         absent = self.absent()
         return Field(None, absent.status, absent.source), False
+
+
+class Database(BaseConvention):
+    """Searches for the nearest vectors in a database for anything."""
+
+    name = NAME
+    title = "OpenTelemetry database client"
+    marker_prefixes = (_REDIS,)
+    value_keys = STATEMENT_KEYS
+    value_parts = PARTS
+    value_exclusions = WRITING
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "database clients record no rows: trace the retriever of the framework as well, or write "
+        "a span of your own around the search"
+    )
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether a span's statement searches for vectors."""
+        if super().speaks(span):
+            return True
+        statements = [span.attributes.get(key) for key in STATEMENT_KEYS]
+        return any(
+            searches_vectors(statement, _system(span))
+            for statement in statements
+            if isinstance(statement, str)
+        )

@@ -7,12 +7,13 @@ Keys are those of the ``semantic-conventions-genai`` repository, of the instrume
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.documents import chunk_from_item, chunks_in, with_score_kinds
 from otel_raglog.conventions.genai_carriers import ANSWERED, GIVEN, SYSTEM, CarrierReader, Said
 from otel_raglog.conventions.json_text import as_count, as_data, as_text, parse_json
+from otel_raglog.conventions.scopes import enclosing
 from otel_raglog.conventions.work import NO_MODEL, NO_TOKENS
 from otel_raglog.model import (
     NOT_CAPTURED,
@@ -22,7 +23,6 @@ from otel_raglog.model import (
     Message,
     Role,
     Span,
-    SpanFacts,
     TokenUsage,
     missing,
 )
@@ -182,27 +182,6 @@ WANTED: Mapping[Role, tuple[Wanted, ...]] = {
     Role.AGENT: _TALKING,
     Role.CHAIN: _TALKING,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class GenAi:
-    """The GenAI conventions of OpenTelemetry."""
-
-    name: str = NAME
-    title: str = "OpenTelemetry GenAI"
-    marker_prefixes: tuple[str, ...] = (MARKER,)
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: WANTED)
-    remedy: str = (
-        "GenAI instrumentations record no content unless told to: set "
-        "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and "
-        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (`true` means no content "
-        "with opentelemetry-util-genai, EVENT_ONLY writes to logs, which are not read)"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it has no GenAI key but of an evaluation."""
-        return GenAiReader(span, self.name).facts() if speaks(span) else None
 
 
 def speaks(span: Span) -> bool:
@@ -447,3 +426,43 @@ def plain_reason(reason: str) -> str:
     """Return a finish reason, from an enum's name (``FinishReason.STOP``) in small letters."""
     kind, dot, name = reason.rpartition(".")
     return name.lower() if dot and kind.endswith("FinishReason") else reason
+
+
+class GenAi(BaseConvention):
+    """The GenAI conventions of OpenTelemetry."""
+
+    name = NAME
+    title = "OpenTelemetry GenAI"
+    marker_prefixes = (MARKER,)
+    wanted = WANTED
+    reader = GenAiReader
+    remedy = (
+        "GenAI instrumentations record no content unless told to: set "
+        "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and "
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (`true` means no content "
+        "with opentelemetry-util-genai, EVENT_ONLY writes to logs, which are not read)"
+    )
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether a span has a GenAI key or event."""
+        return speaks(span)
+
+
+class GenAiDialect(BaseConvention):
+    """The vocabulary of a sender that writes the GenAI conventions, with keys of its own or without.
+
+    Where it has no key of its own on a span, the instrumentation scope tells who sent it.
+    ``sender_scopes`` are names of scopes; a name stands for the scopes below it, too.
+    """
+
+    extends = NAME
+    sender_scopes: tuple[str, ...] = ()
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether a span has a marker, or is a GenAI span of this sender."""
+        return super().speaks(span) or self.sent(span)
+
+    def sent(self, span: Span) -> bool:
+        """Tell whether a GenAI span is of a scope of this sender."""
+        found = not set(self.sender_scopes).isdisjoint(enclosing(span.scope_name))
+        return found and speaks(span)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.chat import content_text, finish_reason_in, messages_in, normal_role
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.json_text import as_count
@@ -23,7 +23,6 @@ from otel_raglog.model import (
     Message,
     Role,
     Span,
-    SpanFacts,
     TokenUsage,
 )
 
@@ -97,34 +96,11 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Haystack:
-    """The tags of Haystack's own tracing."""
-
-    name: str = NAME
-    title: str = "Haystack"
-    marker_prefixes: tuple[str, ...] = (MARKER,)
-    marker_names: tuple[str, ...] = (MARKER,)
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "Haystack records what components were given and gave back only with "
-        "HAYSTACK_CONTENT_TRACING_ENABLED=true, set before haystack is imported"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it is none of Haystack's."""
-        if not span.name.startswith(MARKER) and not any(
-            key.startswith(MARKER) for key in span.attributes
-        ):
-            return None
-        return _Reader(span).facts()
-
-
 class _Reader(WorkReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         self.role = self._role()
         self.input, self.input_data = self._value(_INPUT_KEYS)
         self.output, self.output_data = self._value(_OUTPUT_KEYS)
@@ -267,3 +243,18 @@ def _tool_calls(data: object) -> Iterator[object]:
             call = part.get("tool_call") if isinstance(part, dict) else None
             if isinstance(call, dict):
                 yield {"name": call.get("tool_name"), "arguments": call.get("arguments")}
+
+
+class Haystack(BaseConvention):
+    """The tags of Haystack's own tracing."""
+
+    name = NAME
+    title = "Haystack"
+    marker_prefixes = (MARKER,)
+    marker_names = (MARKER,)
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "Haystack records what components were given and gave back only with "
+        "HAYSTACK_CONTENT_TRACING_ENABLED=true, set before haystack is imported"
+    )

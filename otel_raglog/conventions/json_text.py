@@ -78,7 +78,8 @@ def looks_cut(text: str, *, declared_json: bool) -> bool:
     """Tell whether ``text`` is the beginning of JSON that no longer parses."""
     if not (_JSON_START.match(text) or (declared_json and text.lstrip()[:1] in {"{", "["})):
         return False
-    if not declared_json and text.rstrip()[-1:] in {"}", "]"}:
+    closing = "}" if text.lstrip()[:1] == "{" else "]"
+    if not declared_json and text.rstrip()[-1:] == closing:
         return False
     return parse_json_or_literal(text) is None
 

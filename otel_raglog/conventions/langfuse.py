@@ -8,8 +8,8 @@ arguments of the function that the decorator is on. A reranker has no type of it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.calls import arguments_in, first_found, the_argument
 from otel_raglog.conventions.chat import messages_in
 from otel_raglog.conventions.convention import Wanted
@@ -25,7 +25,6 @@ from otel_raglog.model import (
     Message,
     Role,
     Span,
-    SpanFacts,
     TokenUsage,
 )
 
@@ -83,31 +82,11 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Langfuse:
-    """What Langfuse's SDKs write."""
-
-    name: str = NAME
-    title: str = "Langfuse"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "Langfuse records content unless LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=false, "
-        "capture_input or capture_output of a decorator, or a mask function says otherwise"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when Langfuse says nothing of it."""
-        found = any(key.startswith(_OBSERVATION) or key in _TELLING for key in span.attributes)
-        return _Reader(span).facts() if found else None
-
-
 class _Reader(WorkReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         self.role = self._role()
         self.input, self.input_data = self._content(GIVEN)
         self.output, self.output_data = self._content(RETURNED)
@@ -201,3 +180,21 @@ def _is_text(place: Mapping[str, object]) -> bool:
 
 def _first_count(usage: Mapping[str, object], keys: tuple[str, ...]) -> int | None:
     return next((n for key in keys if (n := as_count(usage.get(key))) is not None), None)
+
+
+class Langfuse(BaseConvention):
+    """What Langfuse's SDKs write."""
+
+    name = NAME
+    title = "Langfuse"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "Langfuse records content unless LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=false, "
+        "capture_input or capture_output of a decorator, or a mask function says otherwise"
+    )
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether Langfuse says something of a span; who asked, alone, may stand on any."""
+        return any(key.startswith(_OBSERVATION) or key in _TELLING for key in span.attributes)

@@ -8,14 +8,15 @@ JSON under the GenAI keys of old. ``langsmith.trace.session_id`` is the project,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.convention import Wanted
+from otel_raglog.conventions.genai import NAME as GENAI
 from otel_raglog.conventions.json_text import as_count, as_text
 from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.conventions.values import text_within
 from otel_raglog.conventions.work import NO_MODEL, WorkReader
-from otel_raglog.model import Field, FieldStatus, Role, Span, SpanFacts, TokenUsage, missing
+from otel_raglog.model import Field, FieldStatus, Role, Span, TokenUsage, missing
 
 NAME = "langsmith"
 MARKERS = ("langsmith.",)
@@ -70,33 +71,11 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LangSmith:
-    """What LangSmith's SDK writes when it exports over OpenTelemetry."""
-
-    name: str = NAME
-    title: str = "LangSmith"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "LangSmith records content unless LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS is set, "
-        "or its client was made with an anonymizer or with hide_inputs or hide_outputs"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when LangSmith says nothing of it."""
-        keys = span.attributes.keys()
-        if KIND not in keys and not any(METADATA + name in keys for name in _IDENTITIES):
-            return None
-        return _Reader(span).facts()
-
-
 class _Reader(WorkReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         kind = self.attributes.get(KIND)
         if isinstance(kind, str):
             self.role = _ROLES.get(kind.strip().lower(), Role.UNKNOWN)
@@ -157,3 +136,23 @@ class _Reader(WorkReader):
 
     def user_id(self) -> str | None:
         return self.identity(METADATA + "user_id") or super().user_id()
+
+
+class LangSmith(BaseConvention):
+    """What LangSmith's SDK writes when it exports over OpenTelemetry."""
+
+    name = NAME
+    title = "LangSmith"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    extends = GENAI
+    remedy = (
+        "LangSmith records content unless LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS is set, "
+        "or its client was made with an anonymizer or with hide_inputs or hide_outputs"
+    )
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether LangSmith says what a span is, or whose."""
+        keys = span.attributes.keys()
+        return KIND in keys or any(METADATA + name in keys for name in _IDENTITIES)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from otel_raglog.conventions.chat import finish_reason_in, messages_in, responses_in
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.documents import with_score_kinds
-from otel_raglog.conventions.genai import OPERATIONS, WANTED, GenAiReader
+from otel_raglog.conventions.genai import OPERATIONS, WANTED, GenAiDialect, GenAiReader
 from otel_raglog.conventions.genai_carriers import ANSWERED, GIVEN, Said
 from otel_raglog.conventions.json_text import as_count, as_number, as_text, parse_json_or_literal
 from otel_raglog.conventions.queries import embedded_texts_in
@@ -69,31 +68,6 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
         Wanted("top_k", ("llm.cohere.top_n",)),
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class LiteLlm:
-    """What LiteLLM writes beside the GenAI conventions."""
-
-    name: str = NAME
-    title: str = "LiteLLM"
-    marker_prefixes: tuple[str, ...] = ("litellm.",)
-    marker_names: tuple[str, ...] = (RAW, "litellm_request")
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "set LITELLM_OTEL_V2=true with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
-        " and do not set litellm.turn_off_message_logging"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when LiteLLM did not write on it."""
-        if span.name == RAW:
-            return _RawReader(span, self.name).facts()
-        if span.name.startswith(self.marker_names) or any(
-            key.startswith(self.marker_prefixes) for key in span.attributes
-        ):
-            return _Reader(span, self.name).facts()
-        return None
 
 
 class _Reader(GenAiReader):
@@ -263,3 +237,25 @@ def _scored(text: str, score: float | None, index: int | None) -> Chunk:
         metadata={} if index is None else {"index": index},
         text_status=FieldStatus.PRESENT if text else FieldStatus.NOT_CAPTURED,
     )
+
+
+class LiteLlm(GenAiDialect):
+    """What LiteLLM writes beside the GenAI conventions."""
+
+    name = NAME
+    title = "LiteLLM"
+    marker_prefixes = ("litellm.",)
+    marker_names = (RAW, "litellm_request")
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "set LITELLM_OTEL_V2=true with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+        " and do not set litellm.turn_off_message_logging"
+    )
+    sender_scopes = ("litellm",)
+
+    def read(self, span: Span) -> SpanFacts | None:
+        """Return what the span says; a raw request has keys of its own."""
+        if span.name == RAW:
+            return _RawReader(span, self.name).facts()
+        return super().read(span)

@@ -9,8 +9,9 @@ belongs to the others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.chat import content_text, finish_reason_in
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.documents import chunks_in, with_score_kinds
@@ -25,7 +26,6 @@ from otel_raglog.model import (
     Message,
     Role,
     Span,
-    SpanFacts,
     TokenUsage,
     missing,
 )
@@ -148,29 +148,6 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LlamaIndex:
-    """The events of LlamaIndex's own OpenTelemetry integration."""
-
-    name: str = NAME
-    title: str = "LlamaIndex (llama-index-observability-otel)"
-    marker_prefixes: tuple[str, ...] = EVENTS
-    marker_names: tuple[str, ...] = ()
-    marker_scopes: tuple[str, ...] = (SCOPE,)
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "LlamaIndex's own integration always records content, in span events: raise "
-        "OTEL_SPAN_EVENT_COUNT_LIMIT and OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT where some is missing; "
-        "a streamed answer is not recorded (use the OpenInference instrumentation for these)"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it is none of LlamaIndex's."""
-        if span.scope_name == SCOPE or any(event.name in EVENTS for event in span.events):
-            return _Reader(span).facts()
-        return None
-
-
 def _written_out(span: Span) -> dict[str, AttributeValue]:
     """Return the fields of a span's events as attributes, ``event name/field``; the last counts."""
     return {
@@ -185,9 +162,9 @@ def _written_out(span: Span) -> dict[str, AttributeValue]:
 class _Reader(WorkReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, convention: str) -> None:
         written = {**span.attributes, **_written_out(span)}
-        super().__init__(replace(span, attributes=written), NAME)
+        super().__init__(replace(span, attributes=written), convention)
         names = {event.name for event in span.events}
         self.role = next(
             (role for name, role in _ROLES if names & {f"{name}StartEvent", f"{name}EndEvent"}),
@@ -344,3 +321,23 @@ class _Reader(WorkReader):
         """Return a tag of ``instrument_tags``: a name with a dot is written as it is."""
         keys = [name if "." in name else TAGS + name for name in names]
         return next((text for key in keys if (text := self.identity(key))), None)
+
+
+class LlamaIndex(BaseConvention):
+    """The events of LlamaIndex's own OpenTelemetry integration."""
+
+    name = NAME
+    title = "LlamaIndex (llama-index-observability-otel)"
+    marker_prefixes = EVENTS
+    marker_scopes: tuple[str, ...] = (SCOPE,)
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "LlamaIndex's own integration always records content, in span events: raise "
+        "OTEL_SPAN_EVENT_COUNT_LIMIT and OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT where some is missing; "
+        "a streamed answer is not recorded (use the OpenInference instrumentation for these)"
+    )
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether a span is of the integration's scope, or has one of its events."""
+        return span.scope_name == SCOPE or any(event.name in EVENTS for event in span.events)

@@ -8,15 +8,15 @@ someone put them there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from otel_raglog.conventions.convention import Wanted
+from otel_raglog.conventions.genai import GenAiDialect
 from otel_raglog.conventions.json_text import as_count, as_text
 from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.conventions.quoted import beginning_of_text, unquoted
 from otel_raglog.conventions.values import text_within
 from otel_raglog.conventions.work import NO_MODEL, NO_TOKENS, WorkReader
-from otel_raglog.model import Field, FieldStatus, Role, Span, SpanFacts, TokenUsage, missing
+from otel_raglog.model import Field, FieldStatus, Role, Span, TokenUsage, missing
 
 NAME = "mlflow"
 MARKERS = ("mlflow.span", "mlflow.trace", "mlflow.chat", "mlflow.llm")
@@ -79,32 +79,11 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MlFlow:
-    """What MLflow tracing writes when it exports over OpenTelemetry."""
-
-    name: str = NAME
-    title: str = "MLflow"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "MLflow records content unless span processors set with mlflow.tracing.configure take it "
-        "out; leave MLFLOW_ENABLE_OTEL_GENAI_SEMCONV off, which drops all but the models' messages"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it has no key of MLflow."""
-        if not any(key.startswith(MARKERS) for key in span.attributes):
-            return None
-        return _Reader(span).facts()
-
-
 class _Reader(WorkReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         kind = self._plain(TYPE)
         self.role = _ROLES.get(kind.strip().upper(), Role.UNKNOWN) if kind else Role.UNKNOWN
         self.input, self.input_data = self._content(GIVEN)
@@ -162,3 +141,18 @@ class _Reader(WorkReader):
 
     def user_id(self) -> str | None:
         return super().user_id() or self._plain("mlflow.trace.user")
+
+
+class MlFlow(GenAiDialect):
+    """What MLflow tracing writes when it exports over OpenTelemetry."""
+
+    name = NAME
+    title = "MLflow"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "MLflow records content unless span processors set with mlflow.tracing.configure take it "
+        "out; leave MLFLOW_ENABLE_OTEL_GENAI_SEMCONV off, which drops all but the models' messages"
+    )
+    sender_scopes = ("mlflow",)

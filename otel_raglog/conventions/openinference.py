@@ -7,8 +7,8 @@ instrumentors for LlamaIndex, LangChain, Haystack, DSPy and OpenAI.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.chat import (
     message_from_item,
     tool_calls_of,
@@ -32,8 +32,6 @@ from otel_raglog.model import (
     FieldStatus,
     Message,
     Role,
-    Span,
-    SpanFacts,
     TokenUsage,
     missing,
     present,
@@ -100,27 +98,6 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
     Role.TOOL: (Wanted("query", ("input.value",)), Wanted("documents", ("output.value",))),
     Role.CHAIN: (Wanted("input", ("input.value",)), Wanted("output", ("output.value",))),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class OpenInference:
-    """The OpenInference vocabulary."""
-
-    name: str = NAME
-    title: str = "OpenInference"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "OpenInference records content unless it is told to hide it: look for "
-        "OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the like in the environment"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it has no OpenInference key."""
-        if not any(key.startswith(MARKERS) for key in span.attributes):
-            return None
-        return _Reader(span).facts()
 
 
 class _Reader(SearchReader):
@@ -278,3 +255,17 @@ def _are_token_ids(text: str) -> bool:
     while isinstance(data, list) and data and isinstance(data[0], list):
         data = data[0]
     return isinstance(data, list) and bool(data) and all(isinstance(n, int) for n in data)
+
+
+class OpenInference(BaseConvention):
+    """The OpenInference vocabulary."""
+
+    name = NAME
+    title = "OpenInference"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "OpenInference records content unless it is told to hide it: look for "
+        "OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the like in the environment"
+    )

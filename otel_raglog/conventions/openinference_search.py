@@ -51,8 +51,8 @@ _ROLE_BY_KEY = (
 class SearchReader(WorkReader):
     """One span's role, input and output, and its documents."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         self.role = self._role()
         self.input, self.input_data = self.value("input.value")
         self.output, self.output_data = self.value("output.value")

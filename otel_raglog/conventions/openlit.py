@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from otel_raglog.conventions.convention import Wanted
-from otel_raglog.conventions.genai import WANTED, GenAiReader, speaks
+from otel_raglog.conventions.genai import WANTED, GenAiDialect, GenAiReader, speaks
 from otel_raglog.conventions.json_text import as_count, as_text, parse_json_or_literal
-from otel_raglog.model import NOT_CAPTURED, Field, FieldStatus, Role, Span, SpanFacts, missing
+from otel_raglog.model import NOT_CAPTURED, Field, FieldStatus, Role, Span, missing
 
 NAME = "openlit"
 MARKERS = (
@@ -58,26 +57,6 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
         Wanted("top_k", _TOP_K_KEYS),
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class OpenLit:
-    """What OpenLIT writes beside the GenAI conventions."""
-
-    name: str = NAME
-    title: str = "OpenLIT"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "OpenLIT records messages unless openlit.init(capture_message_content=False) is called; "
-        "what a vector database found is never on its spans: wrap the search in a retrieval span"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when OpenLIT did not write it."""
-        marked = any(key.startswith(MARKERS) for key in span.attributes)
-        return _Reader(span, self.name).facts() if marked and speaks(span) else None
 
 
 class _Reader(GenAiReader):
@@ -126,3 +105,22 @@ class _Reader(GenAiReader):
             if count and self.role is Role.RETRIEVER:
                 return count
         return super().top_k()
+
+
+class OpenLit(GenAiDialect):
+    """What OpenLIT writes beside the GenAI conventions."""
+
+    name = NAME
+    title = "OpenLIT"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "OpenLIT records messages unless openlit.init(capture_message_content=False) is called; "
+        "what a vector database found is never on its spans: wrap the search in a retrieval span"
+    )
+    sender_scopes = ("openlit",)
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether OpenLIT wrote a span of a model, a search or a memory."""
+        return speaks(span) and super().speaks(span)

@@ -7,13 +7,13 @@ of the events of the first format, and of Logfire's own instrumentation of LLM c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from otel_raglog.conventions.convention import Wanted
-from otel_raglog.conventions.genai import WANTED, GenAiReader
+from otel_raglog.conventions.genai import WANTED, GenAiDialect, GenAiReader
 from otel_raglog.conventions.genai_carriers import ANSWERED, GIVEN, Said
 from otel_raglog.conventions.queries import embedded_texts_in
-from otel_raglog.model import Field, Message, Role, Span, SpanFacts
+from otel_raglog.model import Field, Message, Role, Span
 
 NAME = "pydantic_ai"
 MARKERS = (
@@ -52,29 +52,6 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
         Wanted("tool_name", ("gen_ai.tool.name",)),
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PydanticAi:
-    """What Pydantic AI and Logfire write beside the GenAI conventions."""
-
-    name: str = NAME
-    title: str = "Pydantic AI / Logfire"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "Pydantic AI records content unless InstrumentationSettings(include_content=False) is set"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it has no key of these."""
-        keys = span.attributes
-        if not any(key.startswith(MARKERS) for key in keys):
-            return None
-        if not any(key.startswith(_CERTAIN) for key in keys):
-            return None
-        return _Reader(span, self.name).facts()
 
 
 class _Reader(GenAiReader):
@@ -181,3 +158,22 @@ class _Reader(GenAiReader):
         if self.role is Role.AGENT:
             return None
         return super().model()
+
+
+class PydanticAi(GenAiDialect):
+    """What Pydantic AI and Logfire write beside the GenAI conventions."""
+
+    name = NAME
+    title = "Pydantic AI / Logfire"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "Pydantic AI records content unless InstrumentationSettings(include_content=False) is set"
+    )
+    sender_scopes = ("pydantic-ai", "logfire")
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether a span has a key of these, and one that no application would choose."""
+        certain = any(key.startswith(_CERTAIN) for key in span.attributes)
+        return certain and super().speaks(span)

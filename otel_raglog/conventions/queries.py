@@ -107,12 +107,14 @@ def top_k_in(data: object, depth: int = 0) -> int | None:
 
 
 def filters_in(data: object, depth: int = 0) -> str | None:
-    """Return the metadata filter of a search as JSON, ``None`` without one."""
+    """Return the metadata filter of a search, as JSON unless it is a text, ``None`` without one."""
     if not isinstance(data, dict) or depth > _MAX_ARGUMENT_DEPTH:
         return None
     if data.keys().isdisjoint(_FILTER_NAMES):
         return None
     for key in _FILTER_KEYS:
+        if isinstance(data.get(key), str) and data[key]:
+            return str(data[key])
         if data.get(key):
             return json.dumps(data[key], ensure_ascii=False, sort_keys=True, default=str)
     for key in _WRAPPERS:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from otel_raglog.conventions.convention import Wanted
-from otel_raglog.conventions.genai import WANTED, GenAiReader
+from otel_raglog.conventions.genai import WANTED, GenAiDialect, GenAiReader
 from otel_raglog.conventions.genai_carriers import GIVEN, Said
 from otel_raglog.conventions.json_text import as_count, as_text
-from otel_raglog.model import Field, FieldStatus, Message, Role, Span, SpanFacts
+from otel_raglog.model import Field, FieldStatus, Message, Role
 
 NAME = "spring_ai"
 MARKER = "spring.ai."
@@ -50,31 +49,6 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
         Wanted("tool_name", (_TOOL, "gen_ai.tool.name")),
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SpringAi:
-    """What Spring AI writes beside the GenAI conventions."""
-
-    name: str = NAME
-    title: str = "Spring AI"
-    marker_prefixes: tuple[str, ...] = (MARKER,)
-    marker_names: tuple[str, ...] = ("spring_ai ",)
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "Spring AI logs prompts, completions and what a vector store found "
-        "(spring.ai.chat.observations.log-prompt and the like) and does not trace them: add an "
-        "ObservationFilter that puts them on the spans, and spring.ai.tools.observations."
-        "include-content=true"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it is not of Spring AI."""
-        if span.name.startswith(self.marker_names) or any(
-            key.startswith(MARKER) for key in span.attributes
-        ):
-            return _Reader(span, self.name).facts()
-        return None
 
 
 class _Reader(GenAiReader):
@@ -134,3 +108,21 @@ class _Reader(GenAiReader):
             match = _REMEMBERED_SESSION.search(as_text(self.attributes.get(_PARAMETERS)) or "")
             named = match[1] if match else None
         return named or super().session_id()
+
+
+class SpringAi(GenAiDialect):
+    """What Spring AI writes beside the GenAI conventions."""
+
+    name = NAME
+    title = "Spring AI"
+    marker_prefixes = (MARKER,)
+    marker_names = ("spring_ai ",)
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "Spring AI logs prompts, completions and what a vector store found "
+        "(spring.ai.chat.observations.log-prompt and the like) and does not trace them: add an "
+        "ObservationFilter that puts them on the spans, and spring.ai.tools.observations."
+        "include-content=true"
+    )
+    sender_scopes = ("org.springframework.boot",)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from otel_raglog.conventions.chat import messages_in
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.documents import chunks_in, with_score_kinds
-from otel_raglog.conventions.genai import OPERATIONS, WANTED, GenAiReader
+from otel_raglog.conventions.genai import OPERATIONS, WANTED, GenAiDialect, GenAiReader
 from otel_raglog.conventions.genai_messages import beginning_of_list
 from otel_raglog.conventions.json_text import as_count, as_data, as_text, parse_json
 from otel_raglog.conventions.queries import embedded_texts_in
@@ -33,7 +33,6 @@ from otel_raglog.model import (
     Message,
     Role,
     Span,
-    SpanFacts,
     missing,
 )
 
@@ -44,6 +43,28 @@ ENTITY = "traceloop.entity.name"
 GIVEN = "traceloop.entity.input"
 RETURNED = "traceloop.entity.output"
 PROPERTIES = "traceloop.association.properties."
+_PYTHON = (
+    "agno alephalpha anthropic bedrock cohere crewai google_generativeai groq haystack langchain "
+    "litellm llamaindex mcp mistralai ollama openai.v0 openai.v1 openai_agents replicate sagemaker "
+    "together transformers vertexai voyageai watsonx writer"
+)
+SCOPES = (
+    "traceloop",
+    "@traceloop",
+    *(f"opentelemetry.instrumentation.{name}" for name in _PYTHON.split()),
+)
+"""Scopes of the packages for Python and JavaScript that write GenAI keys.
+
+The OpenTelemetry project's own are ``opentelemetry.instrumentation.genai.*``, ``openai_v2``,
+``google_genai`` and ``opentelemetry.util.genai.*``; Elastic's is ``openai`` without more.
+"""
+
+_SHARED = frozenset(
+    f"opentelemetry.instrumentation.{name}" for name in ("openai_agents", "vertexai")
+)
+"""Names that packages of the OpenTelemetry project have as well, which write no version there."""
+
+_FINAL = re.compile(r"\d+(?:\.\d+)*")
 
 _KINDS = {
     "workflow": Role.CHAIN,
@@ -91,35 +112,14 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Traceloop:
-    """What OpenLLMetry and Traceloop's SDK write."""
-
-    name: str = NAME
-    title: str = "OpenLLMetry (Traceloop)"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "OpenLLMetry records content unless TRACELOOP_TRACE_CONTENT=false is set; long values are "
-        "cut at OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it has no key of OpenLLMetry."""
-        found = [key for key in span.attributes if key.startswith(MARKERS)]
-        others = found == ["llm.request.type"] and "litellm.call_id" in span.attributes
-        return _Reader(span).facts() if found and not others else None
-
-
 class _Reader(GenAiReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, convention: str) -> None:
         entity = span.attributes.get(ENTITY)
         self.component = _SUFFIX.sub("", entity if isinstance(entity, str) else span.name)
         self.entity: Mapping[str, tuple[Field[str], object | None]] = {}
-        super().__init__(span, NAME)
+        super().__init__(span, convention)
         self.layout = (
             reranked_by_message(self.lists.read("gen_ai.prompt"), self.lists.read(_RERANKED))
             if self.role is Role.RERANKER
@@ -348,3 +348,31 @@ class _Reader(GenAiReader):
             if text:
                 return text
         return super().user_id()
+
+
+class Traceloop(GenAiDialect):
+    """What OpenLLMetry and Traceloop's SDK write."""
+
+    name = NAME
+    title = "OpenLLMetry (Traceloop)"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "OpenLLMetry records content unless TRACELOOP_TRACE_CONTENT=false is set; long values are "
+        "cut at OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"
+    )
+    sender_scopes = SCOPES
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether OpenLLMetry wrote a span: LiteLLM has one of its older keys, too."""
+        found = [key for key in span.attributes if key.startswith(MARKERS)]
+        if found == ["llm.request.type"] and "litellm.call_id" in span.attributes:
+            return False
+        return bool(found) or self.sent(span)
+
+    def sent(self, span: Span) -> bool:
+        """Tell senders of the same name apart: only OpenLLMetry has versions without a beta."""
+        version = span.scope_version
+        final = _FINAL.fullmatch(version) if version else span.scope_name not in _SHARED
+        return bool(final) and super().sent(span)

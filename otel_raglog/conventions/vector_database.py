@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from otel_raglog.conventions.base import BaseConvention
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.documents import chunk_from_item, chunks_in, with_score_kinds
 from otel_raglog.conventions.json_text import (
@@ -32,7 +33,6 @@ from otel_raglog.model import (
     ScoreKind,
     Span,
     SpanEvent,
-    SpanFacts,
     missing,
     present,
 )
@@ -112,34 +112,11 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class VectorDatabase:
-    """What clients of vector databases write."""
-
-    name: str = NAME
-    title: str = "vector database client"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "what a client of a vector database writes cannot be turned on: trace the retriever of "
-        "the framework as well, or write a span of your own around the search"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when no client of a vector database wrote it."""
-        if not any(key.startswith(MARKERS) for key in span.attributes) and not any(
-            event.name.startswith(MARKERS) for event in span.events
-        ):
-            return None
-        return _Reader(span).facts()
-
-
 class _Reader(WorkReader):
     """Reads one span. Whatever is no search, such as an upsert, has no role."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         self.results = [event for event in span.events if event.name in RESULTS]
         self.role = Role.RETRIEVER if self._searches() else Role.UNKNOWN
         filters = [
@@ -284,3 +261,21 @@ def _node_text(value: object) -> AttributeValue:
     node = parse_json(value)
     inner = node.get("text") if isinstance(node, dict) else None
     return inner if isinstance(inner, str) else value
+
+
+class VectorDatabase(BaseConvention):
+    """What clients of vector databases write."""
+
+    name = NAME
+    title = "vector database client"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "what a client of a vector database writes cannot be turned on: trace the retriever of "
+        "the framework as well, or write a span of your own around the search"
+    )
+
+    def speaks(self, span: Span) -> bool:
+        """Tell whether a client of a vector database wrote a span, by keys or events."""
+        return super().speaks(span) or any(event.name.startswith(MARKERS) for event in span.events)

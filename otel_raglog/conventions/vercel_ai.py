@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from otel_raglog.conventions.chat import content_text, messages_in, normal_role
 from otel_raglog.conventions.convention import Wanted
 from otel_raglog.conventions.documents import chunks_in, with_score_kinds
-from otel_raglog.conventions.genai import OPERATIONS
+from otel_raglog.conventions.genai import OPERATIONS, GenAiDialect
 from otel_raglog.conventions.json_text import as_count, as_data, as_number, as_text, parse_json
 from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.conventions.work import NO_MODEL, WorkReader
@@ -26,7 +26,6 @@ from otel_raglog.model import (
     Role,
     ScoreKind,
     Span,
-    SpanFacts,
     TokenUsage,
     missing,
 )
@@ -48,6 +47,10 @@ MARKERS = (
     "ai.settings.",
     "ai.usage.",
 )
+
+_LANGUAGE = "telemetry.sdk.language"
+_JAVASCRIPT = (None, "nodejs", "webjs")
+"""Values of that attribute of the resource, which may be missing."""
 
 _OPERATION_KEYS = ("ai.operationId", "operation.name")
 _ROLES = (
@@ -120,33 +123,11 @@ _WANTED: Mapping[Role, tuple[Wanted, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class VercelAi:
-    """What the Vercel AI SDK writes under ``ai.*``."""
-
-    name: str = NAME
-    title: str = "Vercel AI SDK"
-    marker_prefixes: tuple[str, ...] = MARKERS
-    marker_names: tuple[str, ...] = ()
-    wanted: Mapping[Role, tuple[Wanted, ...]] = field(default_factory=lambda: _WANTED)
-    remedy: str = (
-        "the AI SDK records content unless a call's telemetry says recordInputs: false or "
-        "recordOutputs: false; with @ai-sdk/otel embedded texts and reranked documents also need "
-        "new OpenTelemetry({ embedding: true, reranking: true })"
-    )
-
-    def read(self, span: Span) -> SpanFacts | None:
-        """Return what the span says, ``None`` when it has no key of the SDK."""
-        if not any(key.startswith(MARKERS) for key in span.attributes):
-            return None
-        return _Reader(span).facts()
-
-
 class _Reader(WorkReader):
     """Reads one span; every method returns one fact."""
 
-    def __init__(self, span: Span) -> None:
-        super().__init__(span, NAME)
+    def __init__(self, span: Span, convention: str) -> None:
+        super().__init__(span, convention)
         self.role = self._role()
         if self.role is Role.TOOL:
             self.input, self.input_data = self._json("ai.toolCall.args")
@@ -395,3 +376,24 @@ def _part(part: Mapping[str, object]) -> str:
     return (
         output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, default=str)
     )
+
+
+class VercelAi(GenAiDialect):
+    """What the Vercel AI SDK writes under ``ai.*``."""
+
+    name = NAME
+    title = "Vercel AI SDK"
+    marker_prefixes = MARKERS
+    wanted = _WANTED
+    reader = _Reader
+    remedy = (
+        "the AI SDK records content unless a call's telemetry says recordInputs: false or "
+        "recordOutputs: false; with @ai-sdk/otel embedded texts and reranked documents also need "
+        "new OpenTelemetry({ embedding: true, reranking: true })"
+    )
+    sender_scopes = ("gen_ai",)
+
+    def sent(self, span: Span) -> bool:
+        """Tell whether ``@ai-sdk/otel`` may have sent a span: its scope's name is a plain one."""
+        language = span.resource.get(_LANGUAGE)
+        return language in _JAVASCRIPT and super().sent(span)

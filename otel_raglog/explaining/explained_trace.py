@@ -22,6 +22,7 @@ from otel_raglog.explaining.span_reading import (
     read_closely,
 )
 from otel_raglog.mapping.mapping import OWN_SCOPES
+from otel_raglog.mapping.roles import evaluates
 from otel_raglog.mapping.tree import NONE, Node, Tree, build_tree, unique_spans
 from otel_raglog.model import (
     AssemblyStep,
@@ -233,7 +234,7 @@ def _outside(tree: Tree) -> dict[int, str]:
         node = tree.nodes[index]
         if node.span.scope_name.startswith(OWN_SCOPES):
             found[index] = "left out: a span of otel-raglog's own"
-        elif node.role is Role.EVALUATOR:
+        elif node.facts is not None and evaluates(node.span, node.facts):
             found[index] = "left out: an evaluator's span"
         elif node.role is Role.IGNORED:
             found[index] = "left out: your configuration says so (stage: ignore)"

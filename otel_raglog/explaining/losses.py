@@ -208,12 +208,11 @@ def uncaptured(
     what = f"not captured: {_words([fact for fact in WORDS if fact in facts])}"
     if notes:
         what += f" ({'; '.join(notes)})"
-    names = {item.name for item in reading.speaking}
-    key = next((key for item in sought for key in item.keys), "")
-    if names & set(recording):
+    remedy = content_remedy(reading.speaking, recording)
+    if not remedy and content_remedy(reading.speaking):
+        key = next((key for item in sought for key in item.keys), "")
         where = f"write it on the span as {key}" if key else "write it on the span"
-        return [Lost(LossKind.NOT_CAPTURED, what, NOT_BY_THIS.format(key=where))]
-    remedy = content_remedy(reading.speaking)
+        remedy = NOT_BY_THIS.format(key=where)
     return [Lost(LossKind.NOT_CAPTURED, what, remedy or f"write it on the span, or {CUSTOM}")]
 
 

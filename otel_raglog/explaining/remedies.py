@@ -54,7 +54,9 @@ _SKIPPED = {
     "unread_convention": "instrument with a convention that is read "
     "(docs/reference/conventions.md), or map these attributes with rules of your own "
     "(docs/custom-conventions.md)",
-    "no_genai_spans": "nothing, unless this is a question: then instrument search and LLM",
+    "no_genai_spans": "nothing, unless this is a question: then instrument search and LLM, or, "
+    "where spans of your own are these steps, say so in conventions.custom "
+    "(docs/custom-conventions.md)",
     "no_stages": "nothing, unless this is a question: then instrument search and LLM",
 }
 _OTHER = {
@@ -63,9 +65,14 @@ _OTHER = {
 }
 
 
-def content_remedy(speaking: Sequence[Convention]) -> str:
-    """Return how the content of spans is turned on, as the first convention that knows says."""
-    return next((item.remedy for item in speaking if item.remedy), "")
+def content_remedy(speaking: Sequence[Convention], recording: Collection[str] = ()) -> str:
+    """Return how the content of spans is turned on, as the first convention that knows says.
+
+    Empty when that one is among ``recording``, the names of those whose content is on. What one
+    after it recorded does not matter: a sender's own switch may leave some content to GenAI keys.
+    """
+    first = next((item for item in speaking if item.remedy), None)
+    return "" if first is None or first.name in recording else first.remedy
 
 
 def skip_remedy(reason: str) -> str:
@@ -115,8 +122,7 @@ def _partly(
         return _OTHER.get(state.reason, "see why nothing was judged") if state.reason else ""
     if stage is Stage.ASSEMBLY:
         return "it is read from what was retrieved and from the prompt: see these stages"
-    on = {item.name for item in speaking} & set(recording)
-    switch = "" if on else content_remedy(speaking)
+    switch = content_remedy(speaking, recording)
     return switch or f"this instrumentation does not record it: write it on the span, or {CUSTOM}"
 
 

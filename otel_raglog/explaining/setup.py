@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from otel_raglog.conventions.base import senders
 from otel_raglog.conventions.convention import Convention
 from otel_raglog.explaining.explained_trace import ExplainedSpan, Outcome
 from otel_raglog.explaining.losses import LossKind, uncaptured
@@ -17,6 +18,7 @@ from otel_raglog.explaining.remedies import (
     stage_remedy,
 )
 from otel_raglog.explaining.span_reading import is_content
+from otel_raglog.mapping.roles import evaluates
 from otel_raglog.model import Role, Run, Stage, StageState, UnknownReason
 
 EXAMPLES = 3
@@ -183,7 +185,7 @@ def _seen(run: Run, trace: str, conventions: dict[bytes, tuple[Convention, ...]]
 def _note_span(service: _Service, item: ExplainedSpan, trace: str) -> None:
     reading = item.reading
     if item.outcome is Outcome.LEFT_OUT:
-        if reading.role is Role.EVALUATOR:
+        if reading.facts is not None and evaluates(reading.span, reading.facts):
             what = "spans of evaluators, left out with all below them"
             service.note("evaluators", what, "", trace)
         elif reading.role is Role.IGNORED:
@@ -196,8 +198,9 @@ def _note_span(service: _Service, item: ExplainedSpan, trace: str) -> None:
         return
     for convention in reading.speaking:
         service.speaking.setdefault(convention.name, convention)
-    if len(reading.speaking) >= _SEVERAL:
-        titles = " and ".join(convention.title for convention in reading.speaking)
+    writing = senders(reading.speaking)
+    if len(writing) >= _SEVERAL:
+        titles = " and ".join(convention.title for convention in writing)
         what = f"spans with attributes of {titles}: the first counts, the others fill its gaps"
         service.note("several_conventions", what, "", trace)
     service.recording.update(
@@ -302,7 +305,8 @@ def _findings(service: _Service, counted: Sequence[_RunSeen]) -> Iterator[Findin
             "nothing_read",
             "traces of which no span is read",
             service.traces,
-            "instrument the framework or the clients: README, What is read",
+            "instrument the framework or the clients (README, What is read), or say in "
+            "conventions.custom what your own spans are (docs/custom-conventions.md)",
         )
 
 

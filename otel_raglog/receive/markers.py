@@ -25,8 +25,8 @@ class Markers:
     ``key_prefixes`` are compared with attribute keys, event names and event attribute keys;
     ``names`` with the beginning of span names. ``value_keys`` are attributes that spans of any
     kind have (the statement of a database call): such a span is marked when one of
-    ``value_parts`` is in it. ``scopes`` are names of instrumentation scopes, all spans of which
-    are marked.
+    ``value_parts`` is in it, unless it begins with one of ``value_exclusions``, which are short.
+    ``scopes`` are names of instrumentation scopes, all spans of which are marked.
     """
 
     key_prefixes: tuple[bytes, ...] = ()
@@ -34,3 +34,4 @@ class Markers:
     value_keys: tuple[bytes, ...] = ()
     value_parts: tuple[bytes, ...] = ()
     scopes: tuple[bytes, ...] = ()
+    value_exclusions: tuple[bytes, ...] = ()

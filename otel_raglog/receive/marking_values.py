@@ -11,12 +11,8 @@ _REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 2_048
 _LOOKED_INTO = 64 * 1024
 """So many bytes are searched: a statement is shorter, the vector in it aside."""
-_WRITING = (
-    b"insert", b"update", b"delete", b"merge", b"copy", b"replace", b"upsert", b"create", b"alter",
-    b"drop", b"truncate",
-)  # fmt: skip
-"""What statements begin with that search nothing: the long ones of a busy service, mostly."""
-_LONGEST_WORD = 16
+_LONGEST_BEGINNING = 16
+"""Bytes in which a text is excluded: white space and a short word."""
 _OPERATOR = b"<"
 
 _KEY, _VALUE, _STRING = 0x0A, 0x12, 0x0A
@@ -31,6 +27,7 @@ class MarkingValues:
 
     def __init__(self, markers: Markers) -> None:
         self._keys = markers.value_keys
+        self._excluded = markers.value_exclusions
         parts = [part.lower() for part in markers.value_parts]
         self._operators = [part for part in parts if part.startswith(_OPERATOR)]
         self._words = [part for part in parts if not part.startswith(_OPERATOR)]
@@ -68,7 +65,7 @@ class MarkingValues:
             after += 1
         length |= body[after] << shift
         after += 1
-        if body[after : after + _LONGEST_WORD].lstrip().lower().startswith(_WRITING):
+        if body[after : after + _LONGEST_BEGINNING].lstrip().lower().startswith(self._excluded):
             return False
         last = min(after + length, end)
         if length > _LONGEST_REMEMBERED:

@@ -59,11 +59,13 @@ def decode_span(wire: WireSpan, max_value_bytes: int = MAX_VALUE_BYTES) -> Span:
         scope_name=origin.scope_name,
         resource=origin.resource,
         truncated_keys=frozenset(reader.truncated_keys),
+        scope_version=origin.scope_version,
     )
 
 
 class _DecodedOrigin(NamedTuple):
     scope_name: str
+    scope_version: str
     resource: Mapping[str, AttributeValue]
 
 
@@ -82,7 +84,9 @@ def _decode_origin_anew(origin: Origin, max_value_bytes: int) -> _DecodedOrigin:
     except DecodeError as error:
         raise BadInput(f"malformed resource or scope: {error}") from error
     attributes = reader.attributes(resource.attributes)
-    return _DecodedOrigin(reader.text(scope.name), MappingProxyType(attributes))
+    return _DecodedOrigin(
+        reader.text(scope.name), reader.text(scope.version), MappingProxyType(attributes)
+    )
 
 
 _decode_origin_once = lru_cache(maxsize=_CACHED_ORIGINS)(_decode_origin_anew)

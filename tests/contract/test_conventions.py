@@ -91,8 +91,14 @@ def spans_for(data, convention):
         ),
         max_size=3,
     ).map(tuple)
+    scopes = st.sampled_from(["", "a.tracer", *getattr(convention, "sender_scopes", ())])
     (odd,) = spans_of(
-        span(data.draw(names), attributes=data.draw(attributes), events=data.draw(events))
+        span(
+            data.draw(names),
+            attributes=data.draw(attributes),
+            events=data.draw(events),
+            scope=data.draw(scopes),
+        )
     )
     return odd
 
@@ -140,6 +146,10 @@ def test_plain_spans_are_not_read(convention, attributes):
     (plain,) = spans_of(span("GET /search", attributes=attributes))
     assert convention.read(plain) is None
     assert not any(key.startswith(convention.marker_prefixes) for key in attributes)
+    for scope in getattr(convention, "sender_scopes", ()):
+        (same,) = spans_of(span("GET /search", attributes=attributes, scope=scope))
+        assert convention.read(same) is None
+        assert ConventionSet(EVERY).speaking(same) == ()
 
 
 @every
@@ -162,7 +172,8 @@ def test_foreign_keys_change_nothing(convention, data):
     """What other instrumentations wrote on the span does not change what is read of this one."""
     odd = spans_for(data, convention)
     foreign = {"http.route": "/ask", "net.peer.name": "h", "code.lineno": 7, "zzz.0.content": "no"}
-    (more,) = spans_of(span(odd.name, attributes={**foreign, **odd.attributes}, events=odd.events))
+    both = {**foreign, **odd.attributes}
+    (more,) = spans_of(span(odd.name, attributes=both, events=odd.events, scope=odd.scope_name))
     before, after = convention.read(odd), convention.read(more)
     assert repr(after) == repr(before)
 

@@ -25,7 +25,7 @@ def span(name, *children, attributes=None, **options):
     """Return a span with ``attributes`` and ``children``.
 
     Options: ``id``, ``parent`` (an id that overrides the nesting), ``error``, ``dropped``,
-    ``start`` and ``end`` in milliseconds, ``scope``, ``truncated``, ``detached`` (no parent).
+    ``start`` and ``end`` in milliseconds, ``scope`` (and its ``version``), ``truncated``, ``detached`` (no parent).
     """
     return Node(name, dict(attributes or {}), children, options)
 
@@ -122,6 +122,7 @@ def spans_of(*roots, trace_id=TRACE_ID, resource=None):
             scope_name=options.get("scope", "openinference.instrumentation.test"),
             resource=resource or {"service.name": "shop-bot"},
             truncated_keys=frozenset(options.get("truncated", ())),
+            scope_version=options.get("version", ""),
         )
 
     for root in roots:

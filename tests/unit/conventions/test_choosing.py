@@ -123,6 +123,7 @@ class KnownByValue(Known):
 
     value_keys: tuple = ("db.statement", "db.query.text")
     value_parts: tuple = ("<=>", "knn")
+    value_exclusions: tuple = ("insert", "copy")
 
 
 def test_a_value_may_mark_where_keys_do_not():
@@ -131,11 +132,19 @@ def test_a_value_may_mark_where_keys_do_not():
     assert speaking(known, attributes={"db.statement": "ORDER BY v <=> $1"}) == ["values"]
     assert speaking(known, attributes={"db.query.text": "*=>[KNN 3 @v $q]"}) == ["values"]
     assert speaking(known, attributes={"redis.search.index": "i"}) == ["values"]
-    for statement in ("SELECT 1", 7, None, ("<=>",)):
+    for statement in ("SELECT 1", 7, None, ("<=>",), " INSERT INTO t VALUES ('<=>')"):
         assert speaking(known, attributes={"db.statement": statement}) == []
     assert ConventionSet(known).value_keys() == ("db.query.text", "db.statement")
     assert ConventionSet(known).value_parts() == ("<=>", "knn")
     assert ConventionSet(known[:1]).value_parts() == ()
+
+
+def test_only_what_all_exclude_is_not_looked_into():
+    """What one of two conventions reads in a text is not lost by the other's exclusions."""
+    known = [KnownByValue("a"), KnownByValue("b", value_exclusions=("insert",))]
+    assert ConventionSet(known).value_exclusions() == ("insert",)
+    assert speaking(known, attributes={"db.statement": "COPY a <=> b"}) == ["b"]
+    assert ConventionSet([Known("c")]).value_exclusions() == ()
 
 
 @dataclass
@@ -152,3 +161,31 @@ def test_a_scope_may_mark():
     assert speaking(known, scope="native.tracer.other") == []
     assert ConventionSet(known).marker_scopes() == ("native.tracer",)
     assert ConventionSet(known[:1]).marker_scopes() == ()
+
+
+@dataclass
+class KnownBySender(Known):
+    """A convention whose spans have the keys of another one."""
+
+    sender_scopes: tuple = ("sender", "@sender")
+
+
+def test_a_scope_tells_who_sent_a_span():
+    """Of spans that are marked by whatever, with the scopes below its own."""
+    known = [KnownBySender("narrow"), Known("wide", ("wide.",))]
+    for scope in ("sender", "sender.part", "@sender/part"):
+        assert speaking(known, attributes={"wide.a": 1}, scope=scope) == ["narrow", "wide"]
+    assert speaking(known, attributes={"wide.a": 1}, scope="senders") == ["wide"]
+
+
+def test_the_scope_of_a_sender_marks_nothing():
+    """Ordinary spans of the same scope are neither read nor held."""
+    known = [KnownBySender("narrow"), Known("wide", ("wide.",))]
+    assert speaking(known, attributes={"http.route": "/"}, scope="sender") == []
+    assert ConventionSet(known).marker_scopes() == ()
+
+
+def test_several_senders_may_share_a_scope():
+    """Each of them tells by itself what is its own."""
+    known = [KnownBySender("a"), KnownBySender("b"), Known("wide", ("wide.",))]
+    assert speaking(known, attributes={"wide.a": 1}, scope="sender") == ["a", "b", "wide"]

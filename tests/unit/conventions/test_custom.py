@@ -116,6 +116,8 @@ def test_a_model_call():
     meta = json.dumps({"stop": "length", "usage": {"in": 7, "out": "2"}})
     facts = read(rule, step("generator", system="S", prompt="P", reply="A", meta=meta))
     assert facts.messages.value == (Message("system", "S"), Message("user", "P"))
+    assert [message.key for message in facts.messages.value] == ["app.system", ""]
+    assert facts.messages.source.key == "app.prompt"
     assert facts.output_messages.value == (Message("assistant", "A"),)
     assert (facts.finish_reason, facts.tokens) == ("length", TokenUsage(7, 2, None))
 

@@ -111,3 +111,6 @@ def test_it_is_asked_for_searches_alone():
     known = ConventionSet([Database()])
     spans = spans_of(*(span("q", attributes={"db.statement": text}) for _, text in OTHERS[:1]))
     assert known.speaking(spans[0]) == ()
+    writing = {"db.statement": "INSERT INTO notes VALUES ('a <=> b')"}
+    (wrote,) = spans_of(span("INSERT", attributes=writing))
+    assert known.speaking(wrote) == ()

@@ -5,7 +5,7 @@ import json
 import pytest
 from span_trees import span, spans_of
 
-from otel_raglog.conventions.genai import GenAi
+from otel_raglog.conventions.genai import WANTED, GenAi, GenAiDialect, GenAiReader
 from otel_raglog.model import FieldStatus, Message, Role, ScoreKind, SpanEvent, TokenUsage
 
 OPERATION = "gen_ai.operation.name"
@@ -298,3 +298,34 @@ def test_an_agent():
 def test_foreign_spans():
     """A span without a key of these conventions is not read."""
     assert read({"http.method": "GET"}) is None
+
+
+class Dialect(GenAiDialect):
+    """A sender with a key of its own, which is not on all of its spans."""
+
+    name = "dialect"
+    title = "Dialect"
+    wanted = WANTED
+    remedy = ""
+    reader = GenAiReader
+    marker_prefixes = ("dialect.",)
+    sender_scopes = ("dialect.tracer",)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "scope", "its"),
+    [
+        ({"gen_ai.operation.name": "chat"}, "dialect.tracer", True),
+        ({"gen_ai.operation.name": "chat"}, "dialect.tracer.openai", True),
+        ({"gen_ai.operation.name": "chat"}, "dialect.tracers", False),
+        ({"gen_ai.operation.name": "chat"}, "other", False),
+        ({"dialect.kind": "chat"}, "other", True),
+        ({"http.route": "/"}, "dialect.tracer", False),
+    ],
+)
+def test_a_dialect_is_told_by_its_keys_or_by_who_sent_the_span(attributes, scope, its):
+    """A GenAI span of its scope is its own; an ordinary span of that scope is not."""
+    (one,) = spans_of(span("x", attributes=attributes, scope=scope))
+    facts = Dialect().read(one)
+    assert (facts is not None) is its
+    assert facts is None or facts.convention == "dialect"

@@ -48,6 +48,7 @@ def test_python_literals():
     ("text", "declared", "cut"),
     [
         ('{"documents": [{"page_con', False, True),
+        ('[{"role":"system","content":"Answer."}', False, True),
         ("[the user asked", False, False),
         ("[the user asked", True, True),
         ("{'a': 1}", True, False),

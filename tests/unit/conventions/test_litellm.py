@@ -142,3 +142,10 @@ def test_other_raw_requests():
 def test_foreign_spans():
     """Spans on which LiteLLM did not write are not read."""
     assert read({"gen_ai.operation.name": "chat"}) is None
+
+
+def test_genai_keys_alone_are_known_by_the_scope():
+    """The span of a call need not have a key of LiteLLM's own."""
+    chat = {"gen_ai.operation.name": "chat"}
+    (one,) = spans_of(span("chat m", attributes=chat, scope="litellm"))
+    assert LiteLlm().read(one).role is Role.LLM

@@ -139,3 +139,12 @@ def test_spans_of_others():
     """A span without a key of MLflow is not read."""
     (plain,) = spans_of(span("x", attributes={"metadata": "{}", "model": '"m"'}))
     assert MlFlow().read(plain) is None
+
+
+def test_genai_keys_alone_are_known_by_the_scope():
+    """With MLFLOW_ENABLE_OTEL_GENAI_SEMCONV content is left to the GenAI keys; MLflow says how."""
+    chat = {"gen_ai.operation.name": "chat"}
+    (one,) = spans_of(span("x", attributes=chat, scope="mlflow.tracing.provider"))
+    facts = MlFlow().read(one)
+    assert (facts.role, facts.messages.status) == (Role.UNKNOWN, FieldStatus.NOT_CAPTURED)
+    assert "leave MLFLOW_ENABLE_OTEL_GENAI_SEMCONV off" in MlFlow().remedy

@@ -87,3 +87,10 @@ def test_foreign_spans():
     """Spans that OpenLIT did not write are not read."""
     assert read({OPERATION: "chat"}) is None
     assert read({"db.sdk.version": "1"}) is None
+
+
+def test_genai_keys_alone_are_known_by_the_scope():
+    """Versions differ in the keys that they add."""
+    scope = "openlit.instrumentation.openai"
+    (one,) = spans_of(span("chat m", attributes={OPERATION: "chat"}, scope=scope))
+    assert OpenLit().read(one).role is Role.LLM

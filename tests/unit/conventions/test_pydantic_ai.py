@@ -132,3 +132,13 @@ def test_what_is_not_ours():
     assert read({"request_data": "{}"}) is None
     assert read({OPERATION: "chat"}) is None
     assert read({"pydantic_ai.x": 1}).role is Role.UNKNOWN
+
+
+@pytest.mark.parametrize("scope", ["pydantic-ai", "logfire.openai"])
+def test_genai_keys_alone_are_known_by_the_scope(scope):
+    """Tool spans without content have nothing else."""
+    tool = {OPERATION: "execute_tool", "gen_ai.tool.name": "find"}
+    (one,) = spans_of(span("execute_tool find", attributes=tool, scope=scope))
+    assert PydanticAi().read(one).role is Role.TOOL
+    (other,) = spans_of(span("execute_tool find", attributes=tool, scope="pydantic"))
+    assert PydanticAi().read(other) is None

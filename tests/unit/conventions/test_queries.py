@@ -46,6 +46,7 @@ def test_limits_and_filters():
     assert top_k_in({"search_kwargs": {"k": 3}}) == 3
     assert top_k_in({"top_k": None}) is None
     assert filters_in({"filters": {"b": 1, "a": 2}}) == '{"a": 2, "b": 1}'
+    assert filters_in({"filter": 'eq("year", 2025)'}) == 'eq("year", 2025)'
     assert filters_in({"filters": None}) is None
 
 

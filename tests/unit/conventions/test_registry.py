@@ -12,6 +12,7 @@ from otel_raglog.conventions.registry import (
     unread_keys,
 )
 from otel_raglog.conventions.vocabularies import Vocabulary
+from otel_raglog.model import Role
 
 
 @pytest.mark.parametrize(
@@ -53,11 +54,38 @@ def test_what_is_held_by_its_statement():
     """Spans of databases are held when their statement searches for vectors."""
     assert BUILT_IN.value_keys() == ("db.query.text", "db.statement")
     assert {"<=>", "knn"} <= set(BUILT_IN.value_parts())
+    assert {"insert", "update", "copy"} <= set(BUILT_IN.value_exclusions())
 
 
 def test_what_is_held_by_its_scope():
     """All spans of LlamaIndex's own integration are: half of them have nothing but a name."""
     assert BUILT_IN.marker_scopes() == ("llamaindex.opentelemetry.tracer",)
+
+
+@pytest.mark.parametrize(
+    ("scope", "name"),
+    [
+        ("opentelemetry.instrumentation.openai.v1", "traceloop"),
+        ("mlflow.tracing.provider", "mlflow"),
+        ("gen_ai", "vercel_ai"),
+        ("pydantic-ai", "pydantic_ai"),
+        ("org.springframework.boot", "spring_ai"),
+        ("semantic_kernel.functions.kernel_function", "semantic_kernel"),
+        ("litellm", "litellm"),
+        ("openlit.instrumentation.chroma", "openlit"),
+        ("opentelemetry.instrumentation.genai.openai", "genai"),
+        ("opentelemetry.instrumentation.openai_v2", "genai"),
+        ("a.tracer.of.ours", "genai"),
+    ],
+)
+def test_a_span_with_genai_keys_alone_is_its_senders(scope, name):
+    """With the sender's name and remedy; what it says stays the same."""
+    talk = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": '[{"content": "yes"}]'}
+    (one,) = spans_of(span("chat m", attributes=talk, scope=scope))
+    facts = read_span(one)
+    assert facts.convention == name
+    assert facts.role is Role.LLM
+    assert [message.content for message in facts.output_messages.value] == ["yes"]
 
 
 def test_dual_emission_is_read_once():

@@ -84,3 +84,12 @@ def test_a_tool():
 def test_foreign_spans():
     """Spans of models alone, which only have keys of the GenAI conventions, are not read here."""
     assert read({"gen_ai.operation.name": "chat"}) is None
+
+
+def test_calls_of_models_are_known_by_the_scope():
+    """They follow the GenAI conventions, with no key of Spring's."""
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    for attributes, role in ((chat, Role.LLM), ({"http.route": "/ask"}, None)):
+        (one,) = spans_of(span("x", attributes=attributes, scope="org.springframework.boot"))
+        facts = SpringAi().read(one)
+        assert (facts.role if facts else None) is role

@@ -292,3 +292,52 @@ def test_without_content():
     assert "TRACELOOP_TRACE_CONTENT" in Traceloop().remedy
     (plain,) = spans_of(span("x", attributes={"gen_ai.operation.name": "chat"}))
     assert Traceloop().read(plain) is None
+
+
+CONTRIB = "opentelemetry.instrumentation."
+
+
+def is_read(scope, version="0.62.4"):
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    (one,) = spans_of(span("openai.chat", attributes=chat, scope=scope, version=version))
+    facts = Traceloop().read(one)
+    assert facts is None or (facts.role, facts.model) == (Role.LLM, "m")
+    return facts is not None
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        f"{CONTRIB}openai.v1",
+        f"{CONTRIB}openai.v0",
+        f"{CONTRIB}langchain",
+        f"{CONTRIB}cohere",
+        f"{CONTRIB}crewai.instrumentation",
+        f"{CONTRIB}openai_agents",
+        f"{CONTRIB}vertexai",
+        "@traceloop/instrumentation-openai",
+        "traceloop.tracer",
+    ],
+)
+def test_without_content_the_scope_tells_the_sender(scope):
+    """Spans of clients then have GenAI keys alone."""
+    assert is_read(scope)
+
+
+@pytest.mark.parametrize(
+    ("scope", "version"),
+    [
+        (f"{CONTRIB}openai_v2", "2.4b0"),
+        (f"{CONTRIB}genai.openai", "1.3b0"),
+        (f"{CONTRIB}genai.langchain", "1.3b0"),
+        (f"{CONTRIB}google_genai", "1.3b0"),
+        ("opentelemetry.util.genai.handler", "1.3b0"),
+        (f"{CONTRIB}openai", "1.2.0"),
+        (f"{CONTRIB}vertexai", ""),
+        (f"{CONTRIB}openai_agents", ""),
+        (f"{CONTRIB}anthropic", "2.1b0.dev"),
+    ],
+)
+def test_packages_of_others_are_not_mistaken_for_it(scope, version):
+    """OpenTelemetry's own have names of their own, no version there or a beta's; Elastic's too."""
+    assert not is_read(scope, version)

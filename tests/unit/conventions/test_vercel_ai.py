@@ -254,3 +254,16 @@ def test_the_user():
     """So is the user."""
     assert read({"ai.telemetry.metadata.userId": "u"}).user_id == "u"
     assert read({"ai.settings.context.user_id": "u"}).user_id == "u"
+
+
+@pytest.mark.parametrize(
+    ("language", "its"), [(None, True), ("nodejs", True), ("python", False), ({"a": 1}, False)]
+)
+def test_genai_keys_alone_are_known_by_the_scope(language, its):
+    """``@ai-sdk/otel`` calls its scope ``gen_ai``, as a program in another language may, too."""
+    resource = {"service.name": "s"} | ({"telemetry.sdk.language": language} if language else {})
+    chat = span("chat m", attributes={"gen_ai.operation.name": "chat"}, scope="gen_ai")
+    (one,) = spans_of(chat, resource=resource)
+    facts = VercelAi().read(one)
+    assert (facts is not None) is its
+    assert facts is None or facts.role is Role.LLM

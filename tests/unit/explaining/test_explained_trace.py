@@ -95,7 +95,9 @@ def test_what_no_run_looks_at_is_left_out_with_all_below():
     """Evaluators and our own spans."""
     judge = oi("EVALUATOR", "judge", llm("JudgeModel", "ok?", "yes"))
     own = span("raglog", scope="otel-raglog")
-    trace = explained(rag(judge, own))
+    named_so = oi("CHAIN", "ToneEvaluator.run", said={"score": 1})
+    trace = explained(rag(judge, own, named_so))
+    assert named(trace, "ToneEvaluator.run").became == "left out: an evaluator's span"
     assert named(trace, "judge").became == "left out: an evaluator's span"
     assert named(trace, "JudgeModel").outcome is Outcome.LEFT_OUT
     assert named(trace, "raglog").became == "left out: a span of otel-raglog's own"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from span_trees import documents, llm, oi, retriever, spans_of
+from span_trees import documents, llm, oi, retriever, span, spans_of
 
 from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.explaining.losses import LossKind, losses_of, shorten_keys
@@ -139,6 +139,15 @@ def test_where_content_is_on_the_switch_is_not_recommended():
     remedy = lost[LossKind.NOT_CAPTURED].remedy
     assert "write it on the span as llm.input_messages.N.message.content yourself" in remedy
     assert "HIDE" not in remedy
+
+
+def test_content_under_genai_keys_does_not_silence_the_senders_switch():
+    """In MLflow's GenAI mode a retriever has lost its documents to that mode."""
+    attributes = {"gen_ai.operation.name": "retrieval"}
+    (one,) = spans_of(span("RETRIEVER", attributes=attributes, scope="mlflow.tracing.provider"))
+    reading = read_closely(one, BUILT_IN)
+    (lost,) = losses_of(reading, {}, ("documents",), {"genai"})
+    assert "leave MLFLOW_ENABLE_OTEL_GENAI_SEMCONV off" in lost.remedy
 
 
 def test_long_lists_of_keys_are_shortened():

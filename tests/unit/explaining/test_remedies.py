@@ -3,6 +3,7 @@
 import pytest
 
 from otel_raglog.conventions.genai import GenAi
+from otel_raglog.conventions.mlflow import MlFlow
 from otel_raglog.conventions.openinference import OpenInference
 from otel_raglog.conventions.semantic_kernel import SemanticKernel
 from otel_raglog.explaining.remedies import (
@@ -62,6 +63,14 @@ def test_content_that_is_off_is_turned_on_as_the_convention_says():
     assert "does not record it" in remedy
 
 
+def test_a_senders_own_switch_counts_also_where_genai_keys_have_content():
+    """MLflow's GenAI mode keeps the messages and drops the documents: MLflow's switch it is."""
+    remedy = stage_remedy(Stage.RETRIEVER, HOLLOW, (MlFlow(), GenAi()), {"genai"})
+    assert "leave MLFLOW_ENABLE_OTEL_GENAI_SEMCONV off" in remedy
+    remedy = stage_remedy(Stage.RETRIEVER, HOLLOW, (MlFlow(), GenAi()), {"genai", "mlflow"})
+    assert "does not record it" in remedy
+
+
 def test_a_convention_without_a_switch_leaves_writing_it():
     """Nothing is invented."""
     assert content_remedy(()) == ""
@@ -82,3 +91,10 @@ def test_fragments_are_advised_to_have_a_parent_or_to_be_joined():
     for reason in ("embedding_only", "no_retrieval"):
         assert "join.enabled" in skip_remedy(reason)
     assert skip_remedy("evaluation") == ""
+
+
+def test_spans_of_no_vocabulary_may_be_mapped_by_their_owner():
+    """The line names the option and its page."""
+    line = skip_remedy("no_genai_spans")
+    assert "conventions.custom" in line
+    assert "docs/custom-conventions.md" in line

@@ -108,6 +108,7 @@ def test_skipped_traces_are_counted_by_reason_with_examples():
     assert finding.traces == tuple(bytes([number]).hex() * 16 for number in range(3))
     assert service.counted == 0
     assert findings(service)["nothing_read"].count == 5
+    assert "docs/custom-conventions.md" in findings(service)["nothing_read"].remedy
 
 
 def test_fragments_are_told_when_both_sides_are_there():
@@ -132,6 +133,8 @@ def test_evaluators_that_were_left_out_are_counted():
     """Their spans are no steps of the application."""
     (service,) = summary(rag(oi("EVALUATOR", "judge", llm("J", "ok?", "yes"))))
     assert findings(service)["evaluators"].count == 1
+    (service,) = summary(rag(oi("CHAIN", "ToneEvaluator.run", said={"score": 1})))
+    assert findings(service)["evaluators"].count == 1
 
 
 def test_spans_with_several_vocabularies_are_counted():
@@ -139,6 +142,13 @@ def test_spans_with_several_vocabularies_are_counted():
     both = oi("LLM", "C", attributes=GENAI_CHAT)
     (service,) = summary(rag(both))
     assert "OpenInference and OpenTelemetry GenAI" in findings(service)["several_conventions"].what
+
+
+def test_a_sender_of_genai_keys_is_one_vocabulary():
+    """OpenLLMetry's spans are its own and GenAI's, and one instrumentation wrote them."""
+    one = span("C", attributes={**GENAI_CHAT, "traceloop.span.kind": "task"})
+    (service,) = summary(rag(one))
+    assert "several_conventions" not in findings(service)
 
 
 def test_spans_of_unread_vocabularies_are_counted(monkeypatch):

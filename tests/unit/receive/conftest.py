@@ -113,6 +113,7 @@ def pack() -> Callable[..., bytes]:
     def pack_spans(*spans: Span) -> bytes:
         scope = ScopeSpans(spans=spans)
         scope.scope.name = "the scope"
+        scope.scope.version = "1.2"
         resource = ResourceSpans(scope_spans=[scope])
         resource.resource.attributes.add(key="service.name").value.string_value = "bot"
         return ExportTraceServiceRequest(resource_spans=[resource]).SerializeToString()

@@ -55,7 +55,7 @@ def test_all_fields_are_decoded(make_span, to_wire) -> None:
     assert (decoded.events[0].name, decoded.events[0].time_unix_nano) == ("e", 15)
     assert decoded.events[0].attributes == {"b": b"\x00"}
     assert (decoded.links[0].span_id, decoded.links[0].attributes) == (b"linkspan", {"c": True})
-    assert decoded.scope_name == "the scope"
+    assert (decoded.scope_name, decoded.scope_version) == ("the scope", "1.2")
     assert decoded.resource == {"service.name": "bot"}
     assert decoded.truncated_keys == frozenset()
 
