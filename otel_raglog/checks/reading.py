@@ -83,11 +83,6 @@ def chunk_text(chunk: Chunk) -> str:
     return chunk.text
 
 
-def chunk_key(chunk: Chunk) -> str:
-    """Return what makes two chunks the same: the id, else the text."""
-    return f"id:{chunk.id}" if chunk.id else f"text:{' '.join(chunk.text.split())}"
-
-
 def readable(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
     """Return the chunks whose text was recorded."""
     return tuple(chunk for chunk in chunks if chunk.text.strip())
@@ -96,18 +91,21 @@ def readable(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
 def retrieved_of(run: Run) -> tuple[Chunk, ...] | None:
     """Return the union of what all retrieval steps returned, in order; ``None`` when unknown.
 
+    A text that several steps returned is one chunk; one that a step returned twice is two.
     A step whose chunks were not recorded makes the union unknown only when no other was: a
     fused step and the steps that it fuses are the same chunks.
     """
     known = [chunks for step in run.retrievers if (chunks := chunks_of(step.chunks)) is not None]
     if not known:
         return None
-    union: dict[str, Chunk] = {}
+    union: list[Chunk] = []
+    seen: set[str] = set()
     for chunks in known:
-        for chunk in chunks:
-            # Tools number their results anew each time: an id alone is no identity.
-            union.setdefault(f"{chunk_key(chunk)} {' '.join(chunk.text.split())}", chunk)
-    return tuple(union.values())
+        # Tools number their results anew each time: an id is no identity where there is a text.
+        keys = [" ".join(chunk.text.split()) or f"id:{chunk.id}" for chunk in chunks]
+        union += [chunk for chunk, key in zip(chunks, keys, strict=True) if key not in seen]
+        seen.update(keys)
+    return tuple(union)
 
 
 def selected_of(run: Run) -> tuple[Chunk, ...] | None:
@@ -135,6 +133,30 @@ def answer_of(run: Run) -> str | None:
         if field.usable and field.value is not None:
             return field.value
     return None
+
+
+def claims_of(run: Run) -> str | None:
+    """Return the answer in the words of the call that saw the context; ``""`` when it is empty.
+
+    Where a later call put it into other words (tone, format, language), these are no claims.
+    """
+    step = answering_step(run)
+    return (text_of(step.draft) if step else None) or answer_of(run)
+
+
+def restated(run: Run) -> str:
+    """Return the answer as a later call worded it, ``""`` without one or in another language.
+
+    What it says beyond the draft in numbers is a claim; a translation may write them otherwise.
+    """
+    step = answering_step(run)
+    draft = text_of(step.draft) if step else None
+    answer = answer_of(run)
+    if draft is None or not answer:
+        return ""
+    words = set(content_words(draft))
+    carried = words & set(content_words(answer))
+    return answer if len(carried) >= _HALF * len(words) else ""
 
 
 def prompt_of(run: Run) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from otel_raglog.checks.reading import claims_of
 from otel_raglog.checks.text.lexicon import STOPWORDS
 from otel_raglog.checks.text.words import words
 from otel_raglog.model import Run
@@ -44,9 +45,11 @@ def _has_function_words(whole: str, least_share: float) -> bool:
 
 
 def _asked_texts(run: Run) -> Iterator[str]:
-    for field in (run.question, run.answer):
-        if field.usable and field.value:
-            yield field.value
+    if run.question.usable and run.question.value:
+        yield run.question.value
+    answer = claims_of(run)
+    if answer:
+        yield answer
 
 
 def _chunk_texts(run: Run) -> Iterator[str]:

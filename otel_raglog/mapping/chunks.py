@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,34 @@ from otel_raglog.model import Chunk, Field, FieldStatus
 Key = tuple[str, str]
 
 _TELLING_WORDS = 4
+_NUMBER = re.compile(r"(?:[a-z]{0,12}[ _#:.-]?)?\d{1,3}", re.IGNORECASE)
+"""An id that may be a place in a list (``0``, ``doc_3``), and another chunk's in the next one."""
+
+_WORD = re.compile(r"\w{4,}")
+_SAME_SHARE = 0.5
+"""Of the shorter text's words, from which on texts of one id are versions of one chunk."""
+
+
+def says_same(chunk: Chunk, other: Chunk) -> bool:
+    """Tell whether two chunks of one id are one, as far as their texts tell.
+
+    One text may be a part of the other, or its wording changed (compressed, highlighted). An id
+    that may be a mere number proves nothing: then one text must hold the other. Where a text
+    was not recorded, the id decides.
+    """
+    if chunk.text == other.text:
+        return True
+    text, known = squeezed(chunk.text), squeezed(other.text)
+    if text in known or known in text:
+        return True
+    if chunk.id is not None and _NUMBER.fullmatch(chunk.id):
+        return False
+    shorter, longer = sorted((_words(text), _words(known)), key=len)
+    return bool(shorter) and len(shorter & longer) >= _SAME_SHARE * len(shorter)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
 
 
 def keys_of(chunk: Chunk, unsure: Collection[str] = ()) -> tuple[Key, ...]:
@@ -28,44 +57,42 @@ def keys_of(chunk: Chunk, unsure: Collection[str] = ()) -> tuple[Key, ...]:
 
 
 def ids_of_several(lists: Iterable[Sequence[Chunk]]) -> frozenset[str]:
-    """Return the ids under which several texts were found, none a part of the other.
+    """Return the ids under which several texts were found that are not one chunk's.
 
     Tools that number the results of every search anew give the same ids to other chunks.
     """
-    texts: dict[str, str] = {}
+    first: dict[str, Chunk] = {}
     found: set[str] = set()
     for chunks in lists:
         for chunk in chunks:
-            if chunk.id is None or not chunk.text.strip():
+            if chunk.id is None or chunk.id in found or not chunk.text.strip():
                 continue
-            other = texts.setdefault(chunk.id, chunk.text)
-            if other != chunk.text and not _is_nested(squeezed(chunk.text), squeezed(other)):
+            if not says_same(chunk, first.setdefault(chunk.id, chunk)):
                 found.add(chunk.id)
     return frozenset(found)
 
 
-def _is_nested(text: str, other: str) -> bool:
-    return text in other or other in text
+def places(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> tuple[int | None, ...]:
+    """Return, for each of ``chunks``, its position in ``others``; ``None`` if it is not there.
 
+    It is where the same id has the same text (:func:`says_same`), else where the same text is.
+    """
+    by_id: dict[str, list[int]] = {}
+    by_text: dict[str, int] = {}
+    for index, other in enumerate(others):
+        if other.id is not None:
+            by_id.setdefault(other.id, []).append(index)
+        text = squeezed(other.text)
+        if text:
+            by_text.setdefault(text, index)
 
-def positions(chunks: Sequence[Chunk], unsure: Collection[str] = ()) -> dict[Key, int]:
-    """Return the first position of each key."""
-    found: dict[Key, int] = {}
-    for index, chunk in enumerate(chunks):
-        for key in keys_of(chunk, unsure):
-            found.setdefault(key, index)
-    return found
+    def place(chunk: Chunk) -> int | None:
+        for index in by_id.get(chunk.id, ()) if chunk.id is not None else ():
+            if says_same(chunk, others[index]):
+                return index
+        return by_text.get(squeezed(chunk.text))
 
-
-def places(
-    chunks: Sequence[Chunk], others: Sequence[Chunk], unsure: Collection[str] = ()
-) -> tuple[int | None, ...]:
-    """Return, for each of ``chunks``, its position in ``others``; ``None`` if it is not there."""
-    known = positions(others, unsure)
-    return tuple(
-        next((known[key] for key in keys_of(chunk, unsure) if key in known), None)
-        for chunk in chunks
-    )
+    return tuple(place(chunk) for chunk in chunks)
 
 
 def is_same(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
@@ -80,9 +107,9 @@ def is_shortened(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
     return bool(changed) and all(text in other for text, other in changed)
 
 
-def is_part(chunks: Sequence[Chunk], others: Sequence[Chunk], unsure: Collection[str] = ()) -> bool:
+def is_part(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
     """Tell whether every one of ``chunks`` is among ``others``."""
-    return all(place is not None for place in places(chunks, others, unsure))
+    return all(place is not None for place in places(chunks, others))
 
 
 def is_extract(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
@@ -97,7 +124,7 @@ def is_extract(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> bool:
 def union(lists: Iterable[Sequence[Chunk]]) -> tuple[Chunk, ...]:
     """Return all chunks of several lists once, in order of first appearance.
 
-    Chunks of one id whose texts are not the same, whole or in part, are several chunks.
+    Chunks of one id whose texts are not one chunk's (:func:`says_same`) are several chunks.
     """
     lists = list(lists)
     found = [chunk for chunks in lists for chunk in chunks]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from otel_raglog.mapping.collapse import Call, View
+from otel_raglog.mapping.context import shows_context
 from otel_raglog.mapping.prompting import template_variables
 from otel_raglog.mapping.question import (
     before_question,
@@ -45,16 +46,16 @@ def find_question(
     if first.usable and first.value:
         return _within_prompt(view, first, call)
     asked = _asked_in_prompt(view, call, retrievals, embeddings)
-    if asked is not None:
+    if asked is not None and asked.value:
         return asked
     if first.status is not FieldStatus.NOT_CAPTURED:
         return first
-    for found in _asked_within(view, retrievals, embeddings):
+    for found in _asked_within(view, retrievals, embeddings, call):
         if found.usable and found.value:
-            return found
-    if call is not None:
-        return Field(None, call.messages.status, call.messages.source)
-    return first
+            return _within_prompt(view, found, call)
+    if asked is not None or call is None:
+        return asked or first
+    return Field(None, call.messages.status, call.messages.source)
 
 
 def unless_rewritten(
@@ -125,6 +126,9 @@ def _within_prompt(view: View, first: Field[str], call: Call | None) -> Field[st
     if call is None or "\n" not in text.strip():
         return first
     said = [m for m in call.messages.value or () if m.role == "user" and m.content == text]
+    lost = call.messages.status is not FieldStatus.PRESENT
+    if not said and lost and shows_context([Message("user", text)], {}):
+        said = [Message("user", text)]  # the prompt is not there, or not whole, to compare with
     found = question_in_prompt(said[-1:], (), template_variables(view, call)) if said else None
     return replace(first, value=found) if found else first
 
@@ -140,16 +144,39 @@ def _asked_in_prompt(
     known = [step.query.value for step in retrievals if step.query.usable and step.query.value]
     known += [text for step in embeddings for text in step.texts.value or ()]
     found = question_in_prompt(call.messages.value or (), known, template_variables(view, call))
+    cut = call.messages.status is FieldStatus.TRUNCATED
+    if cut and found and shows_context([Message("user", found)], {}):
+        return Field(None, FieldStatus.TRUNCATED, call.messages.source)  # it stood behind that
     return Field(found, call.messages.status, call.messages.source) if found else None
 
 
+def _instructions(view: View, call: Call | None) -> set[str]:
+    """Return the prompts, of one message each, of the LLM calls that do not answer.
+
+    An SDK's span around such a call has its prompt for input (the Vercel AI SDK): what it tells
+    to do is not what the user asked.
+    """
+    found: set[str] = set()
+    for index in view.of_role(Role.LLM):
+        facts = view.facts(index)
+        messages = (facts.messages.value if facts is not None else None) or ()
+        if len(messages) == 1 and (call is None or index not in call.nodes):
+            found.add(normal(messages[0].content))
+    return found - {""}
+
+
 def _asked_within(
-    view: View, retrievals: Sequence[RetrieveStep], embeddings: Sequence[EmbedStep]
+    view: View,
+    retrievals: Sequence[RetrieveStep],
+    embeddings: Sequence[EmbedStep],
+    call: Call | None,
 ) -> list[Field[str]]:
+    told = _instructions(view, call)
     found = [
-        spoken_question(facts)
+        asked
         for index in view.of_role(Role.CHAIN, Role.AGENT)
         if (facts := view.facts(index)) is not None
+        and normal((asked := spoken_question(facts)).value or "") not in told
     ]
     found += [
         facts.query

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 
 from otel_raglog.mapping.collapse import Call, View
 from otel_raglog.mapping.context import has_any, probes_of, shows_context
+from otel_raglog.mapping.helping import is_verdict
 from otel_raglog.mapping.prompting import said_pieces, template_variables
-from otel_raglog.mapping.texts import folded, normal
+from otel_raglog.mapping.texts import folded, is_word_in, normal, pieces_of
 from otel_raglog.model import Chunk, Field, Role
 
 SYNTHESIZER_NAME = re.compile(
@@ -28,6 +29,11 @@ _FEWEST_LINE_WORDS = 2
 _LABELLED = re.compile(
     r"[^\n:]*(?:answer|response|result|summary)[^\n:]{0,12}:(?P<said>.*)", re.IGNORECASE
 )
+
+_BETWEEN = re.compile(r"[;|]| [-\u2013/] |, ")
+"""What stands between several outputs in one line."""
+
+_MAX_PIECES = 60
 
 _TOGETHER = 0.5
 """Outputs that are the answer together are at least this much of it."""
@@ -59,13 +65,11 @@ def find_family(  # noqa: PLR0917  what a run knows before its answer
         members += [other for other in before if view.tree.contains(top, other.leaf)]
     members += [other for other in speakers(call, before, answer) if other not in members]
     probes = probes_of(chunks.value or ()) if before else ()
-    shown = [other for other in before if other not in members and _is_shown(view, other, probes)]
+    shown = [other for other in before if other not in members and is_shown(view, other, probes)]
     pending = list(members)
     while pending and shown:
-        member = pending.pop()
-        prompt = folded(member.prompt)
-        lines = _lines(member.prompt)
-        used = [o for o in shown if o.end <= member.start and _is_used(o, prompt, lines)]
+        user = _User(pending.pop(), chunks.value or ())
+        used = [other for other in shown if other.end <= user.start and user.uses(other, probes)]
         shown = [other for other in shown if other not in used]
         members += used
         pending += used
@@ -108,7 +112,8 @@ def _synthesizer(view: View, call: Call) -> int | None:
     return found
 
 
-def _is_shown(view: View, call: Call, probes: Sequence[str]) -> bool:
+def is_shown(view: View, call: Call, probes: Sequence[str]) -> bool:
+    """Tell whether a call was shown one of ``probes``; without any, whether its prompt shows context."""
     if not call.messages.usable:
         return False
     if probes:
@@ -116,19 +121,57 @@ def _is_shown(view: View, call: Call, probes: Sequence[str]) -> bool:
     return shows_context(call.messages.value or (), template_variables(view, call))
 
 
-def _is_used(call: Call, prompt: str, lines: Collection[str]) -> bool:
-    """Tell whether what a call said, or a piece of it, is in a prompt."""
-    if any(normal(piece) in prompt for piece in said_pieces(call)):
-        return True
-    return normal(call.output.value or "") in lines
+class _User:
+    """Tells of which calls the outputs, or pieces of them, are in the prompt of a later one."""
+
+    def __init__(self, call: Call, chunks: Sequence[Chunk]) -> None:
+        self.start = call.start
+        self._prompt = call.prompt
+        self._folded = folded(call.prompt)
+        self._lines = _lines(call.prompt)
+        self._chunks = chunks
+
+    def uses(self, call: Call, probes: Sequence[str]) -> bool:
+        if any(normal(piece) in self._folded for piece in said_pieces(call)):
+            return True
+        if normal(call.output.value or "") in self._lines:
+            return True
+        pieces = [p for p in pieces_of(call.output.value or "", call.data) if not is_verdict(p)]
+        short = {normal(piece) for piece in pieces[:_MAX_PIECES]} - {""}
+        if not short.isdisjoint(self._lines):
+            return True
+        return bool(short) and self._combines(call, probes, short)
+
+    def _combines(self, call: Call, probes: Sequence[str], short: Collection[str]) -> bool:
+        """Tell whether a word or two of a call's output stand in the prompt, in place of its chunks.
+
+        Where the prompt has the chunks that the call was shown, the call may be a grader, and a
+        word of its own there chance. So it is in chunks, and in what both prompts say.
+        """
+        prompt = folded(call.prompt)
+        seen = [probe for probe in probes if probe in prompt]
+        if not seen or has_any(self._folded, seen):
+            return False
+        own = self._prompt
+        for chunk in self._chunks:
+            own = own.replace(chunk.text, "\n") if chunk.text else own
+        both = {normal(line) for line in call.prompt.splitlines()}
+        rest = folded("\n".join(line for line in own.splitlines() if normal(line) not in both))
+        return any(is_word_in(piece, rest) for piece in short)
 
 
 def _lines(prompt: str) -> frozenset[str]:
-    """Return what stands in lines of its own, or after a label such as ``Response:``."""
+    """Return what stands in lines of its own, or after a label such as ``Response:``.
+
+    Of several outputs after a label each one counts.
+    """
     found: set[str] = set()
     for line in prompt.splitlines():
         label = _LABELLED.match(line)
         said = normal(label["said"] if label else line)
         if label or len(said.split()) >= _FEWEST_LINE_WORDS:
             found.add(said)
+        if label:
+            parts = map(normal, _BETWEEN.split(label["said"]))
+            found.update(part for part in parts if not is_verdict(part))
     return frozenset(found - {""})

@@ -55,8 +55,8 @@ def find_generator(
                 key=lambda call: (call.end, call.start),
             )
     after = [call for call in speaking if call.end > last_search_end]
-    after = [call for call in after if not _judges(call)] or after
     after = without_helpers(after, chunks)
+    after = [call for call in after if not _judges(call)] or after
     if len(after) == 1:
         return after[0]
     if after:
@@ -133,22 +133,22 @@ def _joint_step(
         messages=hidden or replace(call.messages, value=tuple(messages)),
         answer=answer,
         finish_reason=next((r for r in reasons if r.lower() != "stop"), call.finish_reason),
-        tokens=total_tokens(together),
+        tokens=total_tokens([other.tokens for other in together]),
         model=call.model,
     )
 
 
-def total_tokens(calls: Sequence[Call]) -> TokenUsage:
-    """Return the tokens of all calls, each counted once; ``None`` where no call recorded any."""
+def total_tokens(counts: Sequence[TokenUsage]) -> TokenUsage:
+    """Return the sum of what calls cost; ``None`` where none recorded any."""
 
-    def total(counts: list[int | None]) -> int | None:
-        known = [count for count in counts if count is not None]
+    def total(numbers: list[int | None]) -> int | None:
+        known = [number for number in numbers if number is not None]
         return sum(known) if known else None
 
     return TokenUsage(
-        total([call.tokens.prompt for call in calls]),
-        total([call.tokens.completion for call in calls]),
-        total([call.tokens.total for call in calls]),
+        total([count.prompt for count in counts]),
+        total([count.completion for count in counts]),
+        total([count.total for count in counts]),
     )
 
 

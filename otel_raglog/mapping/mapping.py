@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.registry import BUILT_IN
@@ -17,11 +18,23 @@ from otel_raglog.mapping.generating import as_told, find_generator, generate_ste
 from otel_raglog.mapping.prompting import find_assembly, template_variables, with_rendered_prompts
 from otel_raglog.mapping.question import spoken_answer
 from otel_raglog.mapping.retrieving import Search, find_search, retriever_spans
+from otel_raglog.mapping.rewording import find_rewordings, reworded
 from otel_raglog.mapping.rewriting import find_rewrites, search_texts
-from otel_raglog.mapping.roles import ACTION_TOOL_NAME, is_lexical, name_of, settle_roles
+from otel_raglog.mapping.roles import (
+    ACTION_TOOL_NAME,
+    evaluates,
+    is_lexical,
+    name_of,
+    settle_roles,
+)
 from otel_raglog.mapping.selecting import selected_chunks
 from otel_raglog.mapping.sessions import number_turns, session_of
-from otel_raglog.mapping.skipping import explain_skip, skipped_run, unread_run
+from otel_raglog.mapping.skipping import (
+    around_evaluators,
+    explain_skip,
+    skipped_run,
+    unread_run,
+)
 from otel_raglog.mapping.splitting import Part, split
 from otel_raglog.mapping.tree import NONE, Tree, build_tree, unique_spans
 from otel_raglog.model import (
@@ -50,7 +63,6 @@ from otel_raglog.model import (
 OWN_SCOPES = ("otel_raglog", "otel-raglog", "raglog")
 """Beginnings of the scope names of spans that we write ourselves."""
 
-_OUTSIDE = {Role.EVALUATOR, Role.IGNORED}
 _CUT_SHORT = {Completion.MAX_WAIT, Completion.EVICTED, Completion.SPAN_LIMIT, Completion.SHUTDOWN}
 
 
@@ -63,7 +75,8 @@ def map_trace(trace: Trace, conventions: ConventionSet = BUILT_IN) -> tuple[Run,
     """
     spans = unique_spans(s for s in trace.spans if not s.scope_name.startswith(OWN_SCOPES))
     facts = {span.span_id: read for span in spans if (read := conventions.read(span)) is not None}
-    outside = {key for key, read in facts.items() if read.role in _OUTSIDE}
+    judging = {s.span_id for s in spans if s.span_id in facts and evaluates(s, facts[s.span_id])}
+    outside = judging | {key for key, read in facts.items() if read.role is Role.IGNORED}
     spans = _without(spans, outside)
     if not spans:
         reason = "evaluation" if trace.spans else "no_spans"
@@ -75,9 +88,8 @@ def map_trace(trace: Trace, conventions: ConventionSet = BUILT_IN) -> tuple[Run,
         return (unread_run(trace, spans),)
     tree = build_tree(spans, facts)
     parts = split(tree)
-    return number_turns(
-        [_run(trace, tree, part, _run_id(trace, number)) for number, part in enumerate(parts, 1)]
-    )
+    runs = [_run(trace, tree, part, _run_id(trace, number)) for number, part in enumerate(parts, 1)]
+    return number_turns([around_evaluators(run) for run in runs] if judging else runs)
 
 
 def _run_id(trace: Trace, number: int) -> str:
@@ -112,12 +124,18 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     search = find_search(view)
     ends = [step.origin.end_unix_nano for step in search.retrievals]
     ends += [step.origin.end_unix_nano for step in search.rerankings]
-    call = find_generator(view, calls, said, max(ends, default=0), _found_chunks(search))
+    last, found = max(ends, default=0), _found_chunks(search)
+    call = find_generator(view, calls, said, last, found)
     embeddings = find_embeddings(view, search.retrievals)
     searched = search.retrievals or search.rerankings
     if call is not None and not searched and is_indexing(embeddings, calls, call):
         call = None
-    question = find_question(view, spoken, call, search.retrievals, embeddings)
+    asked = partial(
+        find_question, view, spoken, retrievals=search.retrievals, embeddings=embeddings
+    )
+    end = not (said.usable and said.value)
+    call, later = find_rewordings(view, call, calls, found, asked, after=last, open_end=end)
+    question = asked(call)
     search = _with_queries(search, embeddings)
     others = [other for other in calls if other is not call]
     targets = search_texts(search.retrievals, embeddings)
@@ -134,10 +152,11 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     if call is not None:
         chosen = selected_chunks(view, search)
         family = find_family(view, call, calls, apart, chosen, said)
-    partial = trace.completion in _CUT_SHORT
-    signs = _signs(view, search, steps, family, others, partial=partial)
+    cut = trace.completion in _CUT_SHORT
+    signs = _signs(view, search, steps, family, others, partial=cut)
     if call is not None:
         generator = generate_step(view, call, said, speakers(call, family, said))
+        generator = reworded(view, generator, later, said)
         assemblies: tuple[AssemblyStep, ...] = ()
         if is_retrieved(steps, signs):
             judges = [o for o in others if o not in family and o.leaf not in apart]
@@ -149,7 +168,9 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     if not (said.usable and said.value) and steps.generators:
         answer = steps.generators[0].answer
     history = find_history(spoken, call, rewrites, [*others, *declared], question)
-    talk = _Talk(question, answer, history, total_tokens([*all_calls, *declared]))
+    talk = _Talk(
+        question, answer, history, total_tokens([c.tokens for c in (*all_calls, *declared)])
+    )
     stages = states_of(steps, question, signs)
     return explain_skip(_assembled(trace, run_id, view, talk=talk, steps=steps, stages=stages))
 

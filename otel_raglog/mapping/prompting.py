@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from otel_raglog.mapping.collapse import Call, View, origin_of
 from otel_raglog.mapping.context import context_in
+from otel_raglog.mapping.helping import is_verdict
 from otel_raglog.mapping.roles import SYNTHESIS_NAME
-from otel_raglog.mapping.texts import folded, holds, pieces_of
+from otel_raglog.mapping.texts import folded, holds, normal, pieces_of
 from otel_raglog.model import (
     AssemblyStep,
     Chunk,
     Field,
     FieldStatus,
     Message,
+    Provenance,
     Role,
     SpanFacts,
     StepOrigin,
@@ -67,12 +70,22 @@ def find_assembly(
     told = _told(readable, selected.value or ())
     prompts = [_without_told(member, told) for member in readable]
     prompt = "\n\n".join(_without_contained(prompts))
+    found_in = _source_of(text, call)
     return AssemblyStep(
         origin=origin,
         selected=selected,
-        context=Field(text, status if text.strip() else FieldStatus.EMPTY, call.messages.source),
+        context=Field(text, status if text.strip() else FieldStatus.EMPTY, found_in),
         prompt=Field(prompt, status, call.messages.source),
     )
+
+
+def _source_of(text: str, call: Call) -> Provenance | None:
+    """Return where a text of the prompt was read: instructions may have a place of their own."""
+    source = call.messages.source
+    holding = [message for message in call.messages.value or () if text and text in message.content]
+    if source is None or not holding or not all(message.key for message in holding):
+        return source
+    return replace(source, key=holding[0].key)
 
 
 def _declared(view: View, call: Call) -> SpanFacts | None:
@@ -168,7 +181,15 @@ def _told(family: Sequence[Call], chunks: Sequence[Chunk]) -> list[tuple[int, li
     return [
         (
             call.end,
-            sorted((p for p in said_pieces(call) if folded(p) not in known), key=len, reverse=True),
+            sorted(
+                (
+                    piece
+                    for piece in pieces_of(call.output.value or "", call.data)[:_MAX_PIECES]
+                    if normal(piece) not in known and not is_verdict(piece)
+                ),
+                key=len,
+                reverse=True,
+            ),
         )
         for call in heard
     ]
@@ -180,7 +201,8 @@ def _without_told(member: Call, told: Sequence[tuple[int, list[str]]]) -> str:
     for end, pieces in told:
         if end <= member.start:
             for piece in pieces:
-                prompt = prompt.replace(piece, _TOLD)
+                if piece in prompt:
+                    prompt = re.sub(rf"(?<!\w){re.escape(piece)}(?!\w)", _TOLD, prompt)
     return prompt
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from otel_raglog.conventions.documents import with_score_kinds
 from otel_raglog.conventions.masking import is_redacted
-from otel_raglog.mapping.chunks import completed, known_by_id
+from otel_raglog.mapping.chunks import completed, ids_of_several, known_by_id, places
 from otel_raglog.mapping.context import context_in
 from otel_raglog.mapping.coverage import Signs, Steps, states_of
 from otel_raglog.mapping.outputs import without_reasoning
@@ -95,9 +95,8 @@ class _Reader:
         lists = [fields.retrieved, fields.reranked, fields.passed]
         for hop in hops:
             lists += [hop.chunks, hop.candidates, hop.selected]
-        self.by_id = known_by_id(
-            [tuple(_chunk(document) for document in documents) for documents in lists if documents]
-        )
+        known = [tuple(_chunk(each) for each in documents) for documents in lists if documents]
+        self.by_id = known_by_id(known, ids_of_several(known))
 
     def source(self, key: str) -> Provenance:
         return Provenance(b"", key, CONVENTION)
@@ -331,25 +330,16 @@ def _chunk(document: Document) -> Chunk:
 
 
 def _scored(chunks: Chunks, ranked: Chunks) -> Chunks:
-    """Give passed chunks, which are ids alone, the scores that the reranker gave them."""
-    scores = {chunk.id: chunk for chunk in ranked.value or () if chunk.id is not None}
+    """Give passed chunks the scores that the reranker gave them."""
     if not chunks.value:
         return chunks
-    return Field(
-        tuple(
-            Chunk(
-                chunk.text,
-                chunk.id,
-                scores[chunk.id].score,
-                scores[chunk.id].score_kind,
-                chunk.title,
-                chunk.metadata,
-                chunk.text_status,
-            )
-            if chunk.id in scores
-            else chunk
-            for chunk in chunks.value
+    scores = ranked.value or ()
+    return replace(
+        chunks,
+        value=tuple(
+            chunk
+            if place is None
+            else replace(chunk, score=scores[place].score, score_kind=scores[place].score_kind)
+            for chunk, place in zip(chunks.value, places(chunks.value, scores), strict=True)
         ),
-        chunks.status,
-        chunks.source,
     )

@@ -315,11 +315,11 @@ def _completed(retrievals: list[RetrieveStep], rerankings: list[RerankStep]) -> 
     retrievals.sort(key=lambda step: _when(step.origin))
     rerankings.sort(key=lambda step: _when(step.origin))
     lists = [step.chunks.value for step in retrievals if step.chunks.value]
-    unsure = ids_of_several(lists)
     for reranking in rerankings:
         lists.extend(
             chunks.value for chunks in (reranking.candidates, reranking.selected) if chunks.value
         )
+    unsure = ids_of_several(lists)
     nameless = any(chunk.id is None for chunks in lists for chunk in chunks)
     by_id, by_text = known_by_id(lists, unsure), known_by_text(lists) if nameless else {}
     searched: list[RetrieveStep] = []
@@ -329,7 +329,9 @@ def _completed(retrievals: list[RetrieveStep], rerankings: list[RerankStep]) -> 
         searched.append(_as_fusion(step, searched))
     ranked: list[RerankStep] = []
     for reranking in rerankings:
-        selected = completed(reranking.selected, by_id, by_text)
+        own = [reranking.candidates.value or ()]
+        mine = known_by_id(own, ids_of_several(own)) if unsure else {}
+        selected = completed(reranking.selected, {**by_id, **mine}, by_text)
         given = completed(reranking.candidates, by_id, by_text)
         if not given.usable and given.status in _INFERRED:
             before = _given_before(reranking, selected, searched, ranked)

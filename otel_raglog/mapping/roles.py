@@ -8,9 +8,10 @@ from itertools import accumulate
 
 from otel_raglog.conventions.documents import chunks_in
 from otel_raglog.mapping.chunks import is_part
+from otel_raglog.mapping.judging import holds_score
 from otel_raglog.mapping.texts import holds, squeezed
 from otel_raglog.mapping.tree import Node, Tree
-from otel_raglog.model import FieldStatus, Role, SpanFacts
+from otel_raglog.model import FieldStatus, Role, Span, SpanFacts
 
 RERANKER_NAME = re.compile(
     r"rerank|ranker|compress|cross.?encoder|post.?process|colbert|cohere\.rerank", re.IGNORECASE
@@ -52,6 +53,9 @@ SYNTHESIS_NAME = re.compile(r"synthesi|get_response|stuff.?documents|combine_doc
 GENERATOR_NAME = re.compile(
     r"generat|(?<![a-z])llm|chat|answer|synthesi|complet|respond", re.IGNORECASE
 )
+EVALUATOR_NAME = re.compile(r"(?<=[a-z])Evaluator(?![a-z])")
+"""Names of classes that evaluate; a step that is named ``evaluate`` may as well select chunks."""
+
 REWRITER_NAME = re.compile(
     r"rewrit|rewrote|condens|rephras|reformulat|contextuali[sz]e|standalone|step.?back|"
     r"multi.?query|query.?(?:gen|transform|expan|fusion|plan)|expand.?query|decompos|"
@@ -79,6 +83,14 @@ def name_of(node: Node) -> str:
     """Return what a span is called and, for a tool, the tool's name."""
     tool = node.facts.tool_name if node.facts else None
     return f"{called(node)} {tool}" if tool else called(node)
+
+
+def evaluates(span: Span, facts: SpanFacts) -> bool:
+    """Tell whether a span is an evaluator's: of its kind, or named as one and says scores."""
+    if facts.role is Role.EVALUATOR or facts.settled or facts.role not in _CHAINS:
+        return facts.role is Role.EVALUATOR
+    named = EVALUATOR_NAME.search(f"{span.name} {facts.component or ''}") is not None
+    return named and holds_score(facts.output_data)
 
 
 def settle_roles(tree: Tree, indices: Sequence[int], top: int) -> dict[int, Role]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from otel_raglog.mapping.chunks import Key, ids_of_several, is_part, keys_of, union
+from otel_raglog.mapping.chunks import Key, is_part, keys_of, union
 from otel_raglog.mapping.collapse import Call, View
 from otel_raglog.mapping.context import has_any, probes_of
 from otel_raglog.mapping.retrieving import Search
@@ -31,20 +31,19 @@ def selected_chunks(
     neither rewrite nor answer) read and what was then searched for once more, if none of it is
     in the prompts of ``family``: it was rejected, not dropped.
     """
-    unsure = ids_of_several(step.chunks.value or () for step in search.retrievals)
     lists: list[tuple[StepOrigin, Chunks]] = []
     for position, step in enumerate(search.rerankings):
         later = search.rerankings[position + 1 :]
         if not (
             step.selected.value
-            and any(_takes_up(other.candidates, step.selected, unsure) for other in later)
+            and any(_takes_up(other.candidates, step.selected) for other in later)
         ):
             lists.append((step.origin, step.selected))
     nests = _Nests(view, search.retrievals)
     lists.extend(
         (retrieval.origin, retrieval.chunks)
         for retrieval in search.retrievals
-        if not _is_taken(retrieval, search, nests, unsure)
+        if not _is_taken(retrieval, search, nests)
     )
     lists = _without_rejected(lists, search.retrievals, family, judges)
     usable = [chunks for _, chunks in lists if chunks.usable]
@@ -88,7 +87,6 @@ class _Later:
 
     def __init__(self, retrievals: Sequence[RetrieveStep]) -> None:
         self._retrievals = retrievals
-        self._unsure = ids_of_several(step.chunks.value or () for step in retrievals)
         self._again: dict[int, tuple[Chunk, ...]] = {}
         self._last: dict[Key, int] = {}
         for step in retrievals:
@@ -100,7 +98,7 @@ class _Later:
     def finds(self, chunk: Chunk, time: int) -> bool:
         if all(self._last.get(key, -1) < time for key in keys_of(chunk)):
             return False
-        return is_part((chunk,), self._found_from(time), self._unsure)
+        return is_part((chunk,), self._found_from(time))
 
     def _found_from(self, time: int) -> tuple[Chunk, ...]:
         if time not in self._again:
@@ -109,11 +107,11 @@ class _Later:
         return self._again[time]
 
 
-def _takes_up(candidates: Chunks, chunks: Chunks, unsure: Collection[str]) -> bool:
-    return candidates.value is not None and is_part(chunks.value or (), candidates.value, unsure)
+def _takes_up(candidates: Chunks, chunks: Chunks) -> bool:
+    return candidates.value is not None and is_part(chunks.value or (), candidates.value)
 
 
-def _is_taken(step: RetrieveStep, search: Search, nests: _Nests, unsure: Collection[str]) -> bool:
+def _is_taken(step: RetrieveStep, search: Search, nests: _Nests) -> bool:
     """Tell whether a later step had a retrieval's chunks to choose from.
 
     A fusion has those of all retrievals within it, even if it cut them all. Of one beside it
@@ -130,7 +128,7 @@ def _is_taken(step: RetrieveStep, search: Search, nests: _Nests, unsure: Collect
     if not chunks:
         return any(taker.usable for taker in takers)
     return any(
-        taker.value is not None and any(is_part((chunk,), taker.value, unsure) for chunk in chunks)
+        taker.value is not None and any(is_part((chunk,), taker.value) for chunk in chunks)
         for taker in takers
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from otel_raglog.conventions.json_text import as_text
 from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.mapping.collapse import View
+from otel_raglog.mapping.helper_runs import helper_runs
 from otel_raglog.mapping.texts import normal
 from otel_raglog.model import Run, Span, Stage, StepOrigin
 
@@ -37,7 +38,7 @@ def session_of(view: View) -> str | None:
     for indices in (view.indices, tuple(view.tree.ancestors(view.top))):
         for index in indices:
             facts = view.facts(index)
-            if facts is not None and facts.session_id:
+            if facts is not None and facts.session_id and facts.session_id.strip():
                 return facts.session_id
         bare = _bare_session([view.node(index).span for index in indices])
         if bare is not None:
@@ -50,27 +51,89 @@ def number_turns(runs: Sequence[Run]) -> tuple[Run, ...]:
 
     A history tells it: its own run's, and that of the run whose question ends it. Beyond that
     runs of one session are counted in order of time, unless they overlap. Runs in which nothing
-    answers are no turns.
+    answers are no turns, nor are those that help with another one (:mod:`helper_runs`), whatever
+    talk these are given. Runs of one trace that are turns of one talk are of one session, where
+    only some of them name it.
     """
-    turns: dict[int, int] = {at: run.turn for at, run in enumerate(runs) if run.turn is not None}
-    _tell_from_histories(runs, turns)
+    runs = _with_sessions(runs)
     sessions: dict[tuple[str, str], list[int]] = {}
     for at, run in enumerate(runs):
         if run.session_id and (run.generators or run.answer.value):
             sessions.setdefault((run.service, run.session_id), []).append(at)
-    for members in sessions.values():
-        _count(runs, members, turns)
+    helpers: set[int] = set()
+    for session, members in sessions.items():
+        ordered = sorted(members, key=lambda at: (_start(runs[at]), runs[at].run_id))
+        helping = {ordered[place] for place in helper_runs([runs[at] for at in ordered])}
+        sessions[session] = [at for at in ordered if at not in helping]
+        helpers |= helping
+    turns: dict[int, int] = {
+        at: run.turn for at, run in enumerate(runs) if run.turn is not None and at not in helpers
+    }
+    _tell_from_histories(runs, turns, helpers)
+    for ordered in sessions.values():
+        _count(runs, ordered, turns)
     return tuple(
-        run if run.turn == turns.get(at) else replace(run, turn=turns[at])
+        run if run.turn == turns.get(at) else replace(run, turn=turns.get(at))
         for at, run in enumerate(runs)
     )
 
 
-def _tell_from_histories(runs: Sequence[Run], turns: dict[int, int]) -> None:
+def _with_sessions(runs: Sequence[Run]) -> list[Run]:
+    """Give runs without a session that of those in their trace whose history has their question.
+
+    Or whose question is in their own. Runs of one request that know nothing of each other may be
+    of several people.
+    """
+    found = list(runs)
+    traces: dict[bytes, list[int]] = {}
+    for at, run in enumerate(runs):
+        traces.setdefault(run.trace_id, []).append(at)
+    for members in traces.values():
+        lacking = [at for at in members if not runs[at].session_id]
+        if not lacking or len(lacking) == len(members):
+            continue
+        talks = _Talks({at: runs[at] for at in members})
+        # A name goes from turn to turn: on with the first pass, back with the second.
+        for at in [*lacking, *reversed(lacking)]:
+            named = {found[other].session_id for other in talks.of(at)} - {None, ""}
+            if not found[at].session_id and len(named) == 1:
+                found[at] = replace(runs[at], session_id=named.pop())
+    return found
+
+
+class _Talks:
+    """Runs of one trace, and which are turns of one talk."""
+
+    def __init__(self, runs: Mapping[int, Run]) -> None:
+        self._asking: dict[str, list[int]] = {}
+        self._knowing: dict[str, list[int]] = {}
+        self._runs = runs
+        for at, run in runs.items():
+            if run.question.value:
+                self._asking.setdefault(normal(run.question.value), []).append(at)
+            for text in self._asked_before(run):
+                self._knowing.setdefault(text, []).append(at)
+
+    def of(self, at: int) -> Iterator[int]:
+        """Yield the runs that one knows of, and those that know of it."""
+        run = self._runs[at]
+        for text in self._asked_before(run):
+            yield from self._asking.get(text, ())
+        if run.question.value:
+            yield from self._knowing.get(normal(run.question.value), ())
+
+    @staticmethod
+    def _asked_before(run: Run) -> set[str]:
+        return {normal(m.content) for m in run.history.value or () if m.role == "user"}
+
+
+def _tell_from_histories(
+    runs: Sequence[Run], turns: dict[int, int], helpers: Collection[int]
+) -> None:
     """Number the run whose question is the last of another's history."""
     asked: dict[tuple[str, str], list[int]] = {}
     for at, run in enumerate(runs):
-        if run.question.value and at not in turns:
+        if run.question.value and at not in turns and at not in helpers:
             asked.setdefault((run.session_id or "", normal(run.question.value)), []).append(at)
     for at, run in enumerate(runs):
         turn = turns.get(at)
@@ -83,8 +146,7 @@ def _tell_from_histories(runs: Sequence[Run], turns: dict[int, int]) -> None:
             turns[same[0]] = turn - 1
 
 
-def _count(runs: Sequence[Run], members: Sequence[int], turns: dict[int, int]) -> None:
-    ordered = sorted(members, key=lambda at: (_start(runs[at]), runs[at].run_id))
+def _count(runs: Sequence[Run], ordered: Sequence[int], turns: dict[int, int]) -> None:
     if len(ordered) < 2 and not any(at in turns for at in ordered):  # noqa: PLR2004  alone
         return
     starts = [_start(runs[at]) for at in ordered]

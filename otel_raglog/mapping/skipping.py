@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from otel_raglog.conventions.registry import recognise, unread_keys
-from otel_raglog.mapping.judging import is_judgement
+from otel_raglog.mapping.judging import is_judgement, is_scored
 from otel_raglog.model import (
     NOT_CAPTURED,
     FieldStatus,
@@ -42,20 +42,40 @@ def explain_skip(run: Run) -> Run:
             return _skip(run, "embedding_only", note, UnknownReason.SKIPPED)
         note = "no span of this trace retrieves, reranks or answers"
         return _skip(run, "no_stages", note, UnknownReason.SKIPPED)
+    if (judging := _evaluating(run)) is not None:
+        return _skip(run, "evaluation", judging, UnknownReason.SKIPPED)
     if states[Stage.RETRIEVER].absent and not run.retrievers:
         note = "an LLM was called without any sign of retrieval: this is no RAG run"
         return _skip(run, "no_retrieval", note, UnknownReason.SKIPPED)
-    if run.generators and all(
-        is_judgement(step.messages.value or (), step.answer.value or "") for step in run.generators
-    ):
-        note = "the LLM is told to judge an answer: this evaluates another run"
-        return _skip(run, "evaluation", note, UnknownReason.SKIPPED)
     if not (run.question.usable and run.question.value):
         status = run.question.status
         note = f"the question is not known ({status.value.replace('_', ' ')})"
         reason = _QUESTION_REASONS.get(status, UnknownReason.NOT_CAPTURED)
         return _skip(run, "no_question", note, reason)
     return run
+
+
+def _evaluating(run: Run) -> str | None:
+    """Return how a run shows that it judges the answer of another one, ``None`` if it does not."""
+    said = [(step.messages.value or (), step.answer.value or "") for step in run.generators]
+    if said and all(is_judgement(messages, answer) for messages, answer in said):
+        return "the LLM is told to judge an answer: this evaluates another run"
+    searched = (
+        run.retrievers or run.embedders or run.rerankers or run.stages[Stage.RETRIEVER].absent
+    )
+    if said and not searched and all(is_scored(answer) for _, answer in said):
+        return (
+            "nothing was searched, and the LLM says scores or verdicts: this evaluates another run"
+        )
+    return None
+
+
+def around_evaluators(run: Run) -> Run:
+    """Return a run, of a trace with evaluators that were left out, that has no stages as theirs."""
+    if run.skip_reason != "no_stages":
+        return run
+    note = "there are no other steps than those of evaluators"
+    return _skip(replace(run, notes=()), "evaluation", note, UnknownReason.SKIPPED)
 
 
 def unread_run(trace: Trace, spans: Sequence[Span]) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from otel_raglog.mapping.question import asks_several
 from otel_raglog.mapping.questions_apart import split_questions
@@ -37,7 +38,7 @@ def split(tree: Tree) -> tuple[Part, ...]:
     searches and LLM calls it nests. A span that has none (an HTTP server span, or no span at
     all above several roots) is split when two or more of the pipelines below it each search
     and then answer, or when LLM calls right below it are the turns of a conversation or
-    independent questions. A span beside the pipelines goes with the one in whose time it lies,
+    independent questions, or when pipelines without content ran side by side. A span beside the pipelines goes with the one in whose time it lies,
     else with the next one.
     """
     if not tree.nodes:
@@ -50,7 +51,10 @@ def split(tree: Tree) -> tuple[Part, ...]:
             turns = split_questions(tree)
         if len(turns) > 1:
             return tuple(Part(min(turn), NONE, turn) for turn in turns)
-        return (Part(top, roots[0] if roots else NONE, tree.order),)
+        batch = () if roots else _silent_batch(tree)
+        if not batch:
+            return (Part(top, roots[0] if roots else NONE, tree.order),)
+        roots = batch
     owners = {root: _own(tree, root, roots) for root in roots}
     taken = {index for owned in owners.values() for index in owned}
     for index in tree.order:
@@ -111,6 +115,37 @@ def _next_of_batch(tree: Tree, index: int) -> int:
         return NONE
     apart = (_own(tree, index, (first,))[1:], tree.subtree(first)[1:])
     return first if all(_search_and_answer(tree, spans) for spans in apart) else NONE
+
+
+def _silent_batch(tree: Tree) -> tuple[int, ...]:
+    """Return pipelines that ran side by side, of which no span tells what they were asked.
+
+    They are of one name, each searches and then answers, all that searches or answers is in one
+    of them, and they overlap in time: steps of an agent follow one another. Where a prompt can be
+    read, texts tell questions apart (:func:`split_questions`).
+    """
+    level: Sequence[int] = tree.tops
+    while True:
+        found = [
+            index
+            for index in level
+            if tree.nodes[index].role in _OUTER and _searches_and_answers(tree, index)
+        ]
+        if len(found) != 1:
+            break
+        level = tree.nodes[found[0]].children
+    steps = [n for n in tree.nodes if n.role in _SEARCH or n.role is Role.LLM]
+    asked = [n.facts.messages for n in steps if n.role is Role.LLM and n.facts is not None]
+    if (
+        len({tree.nodes[index].span.name for index in found}) != 1
+        or any(said.status is FieldStatus.PRESENT for said in asked)
+        or not all(any(tree.contains(index, n.index) for index in found) for n in steps)
+    ):
+        return ()
+    found.sort(key=lambda index: (tree.nodes[index].span.start_unix_nano, index))
+    spans = [tree.nodes[index].span for index in found]
+    beside = all(b.start_unix_nano < a.end_unix_nano for a, b in pairwise(spans))
+    return tuple(found) if beside else ()
 
 
 def _own(tree: Tree, root: int, roots: Sequence[int]) -> list[int]:

@@ -103,6 +103,11 @@ def holds(outer: str, inner: str) -> bool:
     return bool(needle) and needle in whole
 
 
+def is_word_in(piece: str, text: str) -> bool:
+    """Tell whether a piece stands in a text with no letters or digits next to it."""
+    return re.search(rf"(?<!\w){re.escape(piece)}(?!\w)", text) is not None
+
+
 def sections(text: str) -> dict[str, str]:
     """Return the fields of a text in DSPy's chat form (``[[ ## answer ## ]]``)."""
     return {name: body.strip() for name, body in _SECTION.findall(text)}

@@ -148,6 +148,7 @@ def step_outputs(step: Step) -> Json:
         case GenerateStep():
             return {
                 "answer": _value(step.answer),
+                **({"draft": step.draft.value} if step.draft.usable else {}),
                 "finish_reason": step.finish_reason,
                 "model": step.model,
                 "tokens": _tokens(step.tokens),

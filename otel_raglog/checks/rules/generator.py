@@ -12,9 +12,11 @@ from otel_raglog.checks.reading import (
     Context,
     answer_of,
     answering_step,
+    claims_of,
     context_of,
     history_of,
     question_of,
+    restated,
 )
 from otel_raglog.checks.text.coverage import coverage, question_weights
 from otel_raglog.checks.text.names import names
@@ -66,6 +68,8 @@ class _Answer:
     context: Context
     known: tuple[str, ...]
     """All texts whose words, names and numbers the answer may use."""
+    restated: str = ""
+    """The answer in the words of a later call, whose numbers count too."""
 
 
 class GeneratorRules:
@@ -104,12 +108,12 @@ class GeneratorRules:
         if not run.generators:
             return
         yield from _finish(run)
-        answer = answer_of(run)
+        answer, told = claims_of(run), answer_of(run)
         context = context_of(run)
-        if answer is None:
+        if answer is None or told is None:
             yield from all_not_applicable(self._of_answer, "answer not recorded")
         else:
-            yield from _form(answer, cut=_reason(run) in _CUT_REASONS)
+            yield from _form(told, answer, cut=_reason(run) in _CUT_REASONS)
         if context is None:
             yield not_applicable("generator.context_empty", "prompt not recorded")
         else:
@@ -126,7 +130,7 @@ class GeneratorRules:
         question = question_of(run)
         known = (context.known, *((question,) if question else ()), *history_of(run))
         read = _LEAD_IN.sub(" ", _claims(answer[:_READ_CHARACTERS]))
-        found = _Answer(read, question, context, known)
+        found = _Answer(read, question, context, known, restated(run)[:_READ_CHARACTERS])
         yield from _unsupported(found)
         yield from _support(found)
 
@@ -165,11 +169,11 @@ def _finish(run: Run) -> Iterator[Measurement]:
     )
 
 
-def _form(answer: str, *, cut: bool) -> Iterator[Measurement]:
+def _form(answer: str, claims: str, *, cut: bool) -> Iterator[Measurement]:
     empty = not answer.strip()
     yield measured("generator.answer_empty", float(empty), "the answer is empty" if empty else "")
-    share = refusal_share(answer)
-    declines = refuses(answer)
+    share = refusal_share(claims)
+    declines = refuses(claims)
     yield measured("generator.refusal_share", share, "part of the answer declines" if share else "")
     yield measured(
         "generator.refuses",
@@ -187,7 +191,8 @@ def _form(answer: str, *, cut: bool) -> Iterator[Measurement]:
 
 def _unsupported(answer: _Answer) -> Iterator[Measurement]:
     stated = NumberIndex(answer.known)
-    missing = {n.value: n for n in numbers(answer.text) if not stated.holds_about(n)}
+    told = (*numbers(answer.text), *numbers(answer.restated))
+    missing = {n.value: n for n in told if not stated.holds_about(n)}
     # Small counts are often the answer's own ("two reasons: ...").
     counting = 3
     strange = [

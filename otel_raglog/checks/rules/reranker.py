@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from otel_raglog.checks.check import all_not_applicable, measured
 from otel_raglog.checks.phrases import chunk_name, counted, listing
 from otel_raglog.checks.reading import (
-    chunk_key,
     chunk_text,
     chunks_of,
     question_of,
@@ -16,14 +15,15 @@ from otel_raglog.checks.reading import (
 )
 from otel_raglog.checks.text.coverage import coverage, question_weights
 from otel_raglog.checks.text.words import WordIndex
+from otel_raglog.mapping.chunks import ids_of_several, known_by_id, places
 from otel_raglog.model import Chunk, Measurement, RerankStep, Run, Stage
 
 
 class RerankerRules:
     """How many chunks a reranker excluded, and whether they cover the question better.
 
-    Chunks are the same when their ids are, else when their texts are. Without recorded
-    candidates, the union of what was retrieved stands in for them.
+    Chunks are the same when their texts are, or their ids and one text is a version of the
+    other. Without recorded candidates, the union of what was retrieved stands in for them.
     """
 
     name = "rules.reranker"
@@ -60,20 +60,19 @@ def candidates_of(run: Run, step: RerankStep) -> tuple[Chunk, ...] | None:
 
 def excluded_of(candidates: Sequence[Chunk], selected: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """Return the candidates that were not selected, in order."""
-    kept_keys = {chunk_key(chunk) for chunk in selected}
-    kept_texts = {" ".join(chunk.text.split()) for chunk in readable(selected)}
     return tuple(
         chunk
-        for chunk in candidates
-        if chunk_key(chunk) not in kept_keys and " ".join(chunk.text.split()) not in kept_texts
+        for chunk, place in zip(candidates, places(candidates, selected), strict=True)
+        if place is None
     )
 
 
 def with_texts(selected: Sequence[Chunk], candidates: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """Return the selected chunks; one recorded by id alone takes its text from the candidates."""
-    by_key = {chunk_key(chunk): chunk for chunk in candidates}
+    known = known_by_id([candidates], ids_of_several([candidates]))
     return tuple(
-        chunk if chunk.text.strip() else by_key.get(chunk_key(chunk), chunk) for chunk in selected
+        chunk if chunk.text.strip() or chunk.id is None else known.get(chunk.id, chunk)
+        for chunk in selected
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from otel_raglog.checks.check import all_not_applicable, measured, not_applicable
-from otel_raglog.checks.reading import Context, answer_of, context_of, question_forms
+from otel_raglog.checks.reading import Context, claims_of, context_of, question_forms
 from otel_raglog.checks.similarity.encoder import Encoder
 from otel_raglog.checks.similarity.relevance import relevances, text_similarities
 from otel_raglog.checks.text.refusals import refuses
@@ -58,7 +58,7 @@ class GeneratorSimilarity:
         """Yield every measurement of ``measures`` once, if the run has a generator."""
         if not run.generators:
             return
-        forms, answer, context = question_forms(run), answer_of(run), context_of(run)
+        forms, answer, context = question_forms(run), claims_of(run), context_of(run)
         if not forms or not answer or not answer.strip() or context is None:
             yield from all_not_applicable(self.measures, "no question, answer or prompt")
             return

@@ -6,8 +6,10 @@ from handbook_runs import HANDBOOK, QUESTION, chunk, make_run
 
 from otel_raglog.checks.reading import (
     answer_of,
+    claims_of,
     context_of,
     question_forms,
+    restated,
     retrieved_of,
     selected_of,
 )
@@ -106,3 +108,26 @@ def test_a_short_context_counts_when_no_chunk_can_be_read() -> None:
         context = context_of(run_from_record(record | known))
         assert context is not None
         assert "27 days" in "".join(context.pieces)
+
+
+def test_a_text_that_several_searches_return_is_one_chunk() -> None:
+    """Whatever its id; a search that returns it twice returned two."""
+    run = make_run(retrieved=("vacation", "remote"))
+    again = (replace(chunk("vacation"), id="0"), replace(chunk("expenses"), id="vacation"))
+    step = replace(run.retrievers[0], chunks=present((*again, again[1])))
+    found = retrieved_of(replace(run, retrievers=(run.retrievers[0], step)))
+    assert [c.id for c in found or ()] == ["vacation", "remote", "vacation", "vacation"]
+
+
+def test_claims_are_in_the_words_of_the_call_that_saw_the_context() -> None:
+    """A later wording counts with its numbers, unless it is a translation."""
+    run = make_run(answer="Employees get 25 days of vacation.")
+    assert (claims_of(run), restated(run)) == ("Employees get 25 days of vacation.", "")
+    for last, counts in (
+        ("Great news: employees get 25 days of vacation!", True),
+        ("25 Tage.", False),
+    ):
+        step = replace(run.generators[0], draft=run.answer, answer=present(last))
+        told = replace(run, answer=present(last), generators=(step,))
+        assert claims_of(told) == "Employees get 25 days of vacation."
+        assert restated(told) == (last if counts else "")

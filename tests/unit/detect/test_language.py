@@ -1,5 +1,7 @@
 """What is read as English, and what the detector says of the rest."""
 
+from dataclasses import replace
+
 import pytest
 from samples import make_run
 
@@ -85,4 +87,12 @@ def test_an_english_question_over_other_documents_is_no_english_run():
         answer="There are 27 days of leave for the employees of the company.",
         retrieved=[{"id": "a", "text": GERMAN["chunk"] * 2}],
     )
+    assert not reads_as_english(run)
+
+
+def test_a_translated_answer_leaves_an_english_run_english():
+    """What is judged is the draft."""
+    run = make_run(answer=present(" ".join([GERMAN["answer"]] * 9)))
+    step = replace(run.generators[0], answer=run.answer, draft=present("It leaves at 22:15."))
+    assert reads_as_english(replace(run, generators=(step,)))
     assert not reads_as_english(run)

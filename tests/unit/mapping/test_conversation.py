@@ -87,3 +87,38 @@ def test_a_search_text_that_was_written_is_no_question(view_of):
     top = view_of(oi("CHAIN", "app", given="fare")).facts(0)
     assert unless_rewritten(present("fare"), (step,), top, None, ())[0].value == "fare"
     assert unless_rewritten(present("q"), (step,), None, None, ())[0].value == "q"
+
+
+PAGE = "The night ferry leaves Ellery at 22:15 from May to September."
+WHOLE = f"Context:\n{PAGE}\n\nQuestion: {Q}"
+
+
+def test_a_whole_prompt_of_which_the_call_has_no_copy(view_of):
+    """Where the call's own messages were lost or cut, the question is still not the context."""
+    for messages in ({}, {"llm.input_messages.0.message.content": WHOLE[:40]}):
+        said = {"llm.output_messages.0.message.content": "At 22:15.", **messages}
+        call = oi("LLM", "doGenerate", attributes=said, truncated=list(messages))
+        view = view_of(oi("CHAIN", "generateText", call, given=WHOLE))
+        assert question(view, view.facts(0)).value == Q
+        assert question(view).value == Q
+
+
+def test_a_question_behind_the_cut_is_lost(view_of):
+    """A prompt that was cut within its context does not tell the question."""
+    said = {
+        "llm.input_messages.0.message.content": WHOLE[:50],
+        "llm.output_messages.0.message.content": "At 22:15.",
+    }
+    view = view_of(oi("LLM", "m", attributes=said, truncated=list(said)[:1]))
+    assert question(view).status is FieldStatus.TRUNCATED
+
+
+def test_an_instruction_is_no_question(view_of):
+    """The input of a span around a call that does not answer is that call's prompt."""
+    told = f"Write two search queries for: {Q}"
+    view = view_of(
+        oi("CHAIN", "generateText", llm("m", told, "ferry times"), given=told),
+        retriever("r", "ferry times", PAGE),
+        oi("LLM", "answer"),
+    )
+    assert question(view).value == "ferry times"

@@ -68,3 +68,27 @@ def test_speakers(view_of):
     assert names(view, joined) == ["one", "two"]
     assert speakers(calls[1], calls, present("It does not say.")) == calls[1:]
     assert speakers(calls[1], calls, present("It does not say. " + "Else. " * 20)) == calls[1:]
+
+
+def test_a_word_or_two_in_place_of_chunks(view_of):
+    """Where a prompt lacks the chunks of a call, a word of its output there is what it was told."""
+
+    def told(prompt, *calls):
+        return names(view_of(*calls, llm("combine", prompt, "It leaves at 22:15 from deck 4.")))
+
+    leaves = llm("one", f"Context: {FERRY}\nQuestion: departure", "22:15")
+    deck = llm("two", f"Context: {DOGS}\nQuestion: deck for dogs", "deck 4")
+    assert told(f"Combine: 22:15; deck 4. {Q}", leaves, deck) == ["one", "two", "combine"]
+    assert told(f"Answer 1: 22:15 / deck 4\n{DOGS}", leaves) == ["one", "combine"]
+    assert told(f"{Q} Context: {FERRY} 22:15", leaves) == ["combine"]
+    assert told("Question: departure", leaves) == ["combine"]
+    in_json = llm("one", FERRY, '{"answer": "Ellery"}')
+    assert told(f"Known so far: Ellery. {Q}", in_json) == ["one", "combine"]
+
+
+def test_grades_are_no_answers(view_of):
+    """A grader's verdict may be in any prompt, with or without the chunk that it graded."""
+    for verdict in ("yes", "relevant", "Not relevant.", "4", "8/10", "0.7", "low"):
+        prompt = f"Answer yes or no, 4 of 8/10 low, 0.7, not relevant: {Q}"
+        view = view_of(llm("grade", FERRY, verdict), llm("answer", prompt, "At 22:15."))
+        assert names(view) == ["answer"], verdict

@@ -100,7 +100,7 @@ def test_tokens(view_of):
         llm("a", "q", "x", attributes={"llm.token_count.prompt": 3}),
         llm("b", "q", "x", attributes={"llm.token_count.prompt": 4}),
     )
-    tokens = total_tokens(llm_calls(view))
+    tokens = total_tokens([call.tokens for call in llm_calls(view)])
     assert (tokens.prompt, tokens.completion) == (7, None)
 
 

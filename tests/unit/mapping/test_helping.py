@@ -59,3 +59,46 @@ def test_a_helper_does_not_answer(prompt, reply):
 def test_a_call_that_carries_the_answer_on_answers(prompt, reply):
     """One that says it again in other form, or was shown the context itself, gives the answer."""
     assert answered((prompt, reply)) == reply
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"reasoning": "Es steht so im Text, also ja.", "score": true}',
+        "5",
+        "4/5",
+        "Belegt.",
+    ],
+)
+def test_a_verdict_in_any_language_does_not_answer(reply):
+    """A judge is told by what goes in (the pages and the answer) and by what comes out."""
+    prompt = f"Ist die Antwort belegt?\nText: {PAGE}\nAntwort: {ANSWER}"
+    assert answered((prompt, reply)) == ANSWER
+
+
+def test_an_evaluation_in_steps_does_not_answer():
+    """Nor do its statements, the facts that it compares them with, its verdicts, its reason."""
+    statement = "Der Pool öffnet um halb sieben."
+    facts = '{"fakten": ["Das Bad öffnet an Werktagen um halb sieben."]}'
+    assert (
+        answered(
+            (f"Zerlege: {ANSWER}", f'{{"statements": ["{statement}"]}}'),
+            (f"Was steht im Text? {PAGE}", facts),
+            (
+                f"Prüfe {statement} gegen Das Bad öffnet an Werktagen um halb sieben.",
+                '{"statements": [{"statement": "Der Pool öffnet um halb sieben.", "verdict": 1}]}',
+            ),
+            ("Begründe die Note 1.0.", '{"reason": "Alles steht im Text."}'),
+        )
+        == ANSWER
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ['{"answer": "At half past six.", "confidence": 0.9}', "Six", "06:30 on weekdays"],
+)
+def test_an_answer_that_is_put_in_form_answers(reply):
+    """Fields for a program, or the short form of what was said."""
+    prompt = f"Text: {PAGE}\nGive the short form of: {ANSWER}"
+    assert answered((prompt, reply)) == reply

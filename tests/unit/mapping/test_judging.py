@@ -2,7 +2,7 @@
 
 import pytest
 
-from otel_raglog.mapping.judging import is_judgement
+from otel_raglog.mapping.judging import holds_score, is_assessment, is_judgement, is_scored
 from otel_raglog.model import Message
 
 SUPPORTED = "Please tell if a given piece of information is supported by the context."
@@ -46,3 +46,58 @@ def test_answers(prompt, said):
 def test_what_a_tool_says_is_no_instruction():
     """Only instructions tell to judge, not pages."""
     assert not judges(IN_LINE, "yes", role="tool")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"reasoning": "Es steht so da.", "score": true}',
+        '{"verdicts": [{"verdict": "yes"}, {"reason": "Not there.", "verdict": "no"}]}',
+        '{"statements": [{"statement": "It costs 4 euro.", "reason": "So it says.", "verdict": 1}]}',
+        '{"statements": ["It costs 4 euro."], "statement_scores": [1, 0]}',
+        '```json\n{"explanation": "Fine.", "label": "faithful"}\n```',
+        '{"faithfulness": {"score": 0.5, "reason": "Half of it."}}',
+        '{"is_supported": false, "overallGrade": 2}',
+    ],
+)
+def test_scores_with_their_reasons(said):
+    """Scores and verdicts, in lists and objects, with reasons in any language."""
+    assert is_scored(said)
+    assert is_assessment(said)
+    assert holds_score({"results": [said, {"score": 1}]})
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['{"reason": "The score is 1.0."}', '{"claims": ["It costs 4 euro.", "Dogs are free."]}'],
+)
+def test_an_assessment_without_a_score(said):
+    """Reasons and claims alone are a part of an assessment."""
+    assert not is_scored(said)
+    assert is_assessment(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "4",
+        "It has a score of 4.",
+        "{}",
+        '{"answer": "It costs 4 euro.", "score": 0.9}',
+        '{"antwort": "Es kostet 4 Euro.", "score": 0.9}',
+        '{"label": "a long text which is what the program asked for"}',
+        '{"fare": 4, "currency": "euro"}',
+        '[{"score": 1}, "and a text"]',
+        '{"a": {"b": {"c": {"d": {"e": {"score": 1}}}}}}',
+    ],
+)
+def test_what_is_more_than_scores(said):
+    """An answer with a score beside it is an answer, and so is a value."""
+    assert not is_scored(said)
+    assert not is_assessment(said)
+
+
+def test_no_score_in_data():
+    """Texts under other names, and what is nested too deep, are none."""
+    assert not holds_score({"documents": [{"content": "a score of 4"}], "label": ["a", [1]]})
+    assert not holds_score([[[[[[{"score": 1}]]]]]])

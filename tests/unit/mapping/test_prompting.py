@@ -1,12 +1,14 @@
 """How the prompts of an answer are put together."""
 
+from dataclasses import replace
+
 from span_trees import llm, oi, retriever
 
 from otel_raglog.mapping.collapse import llm_calls
 from otel_raglog.mapping.prompting import find_assembly, said_pieces, template_variables
 from otel_raglog.mapping.retrieving import find_search
 from otel_raglog.mapping.selecting import selected_chunks
-from otel_raglog.model import Chunk, FieldStatus, present
+from otel_raglog.model import Chunk, Field, FieldStatus, Message, Provenance, present
 
 Q = "When does it leave?"
 CHUNK = Chunk("The night ferry leaves Ellery at 22:15 from May to September.", "a")
@@ -24,6 +26,22 @@ def test_assembly(view_of):
         found = find_assembly(view, calls, chosen, present(Q))
         assert found.origin.name == name
         assert CHUNK.text in found.context.value
+
+
+def test_context_is_cited_from_where_it_stands(view_of):
+    """Instructions that have an attribute of their own may hold it, or the prompt may."""
+    view = view_of(oi("CHAIN", "app", retriever("r", Q, ("a", CHUNK.text)), llm("chat", Q, "a")))
+    (call,) = llm_calls(view)
+    source = Provenance(b"span", "app.prompt", "custom:answer")
+    for instructions, prompt, key in (
+        (f"Use this context: {CHUNK.text}", Q, "app.system"),
+        ("Be brief.", f"Context: {CHUNK.text}\nQuestion: {Q}", "app.prompt"),
+    ):
+        told = (Message("system", instructions, "app.system"), Message("user", prompt))
+        given = replace(call, messages=Field(told, FieldStatus.PRESENT, source))
+        found = find_assembly(view, [given], present((CHUNK,)), present(Q))
+        assert CHUNK.text in found.context.value
+        assert (found.context.source.key, found.prompt.source.key) == (key, "app.prompt")
 
 
 def test_variables_of_another_prompt(view_of):
@@ -63,3 +81,13 @@ def test_a_hidden_member(view_of):
     )
     found = find_assembly(view, llm_calls(view), present((CHUNK,)), present(Q))
     assert found.prompt.status is FieldStatus.TRUNCATED
+
+
+def test_a_word_that_no_chunk_says_is_cut(view_of):
+    """What a call made up is no evidence in the next prompt, however short it is."""
+    view = view_of(
+        llm("one", f"Use: {CHUNK.text}", "23:59"),
+        llm("two", f"Use: {OTHER.text}\nSo far: 23:59, 123:59", "a"),
+    )
+    found = find_assembly(view, llm_calls(view), present((CHUNK, OTHER)), present(Q))
+    assert "So far: \u2026, 123:59" in found.prompt.value

@@ -141,3 +141,23 @@ def test_what_is_wrong_is_named(changes, key):
     with pytest.raises(BadInput, match=key) as refusal:
         run_from_record(without(**changes))
     assert "r1" in str(refusal.value) or changes.get("id", 1) is None
+
+
+def test_ids_that_number_each_list_anew():
+    """An id that has several texts lends none of them; the scores are those of the same text."""
+    run = run_from_record(
+        without(
+            "rewrites",
+            retrieved=[
+                {"id": "0", "text": "Dogs stay on deck 4."},
+                {"id": "1", "text": "At 22:15."},
+            ],
+            reranked=[{"id": "0", "text": "At 22:15.", "score": 0.9}, {"id": "1"}],
+            passed=[{"id": "7", "text": "At 22:15."}],
+        )
+    )
+    assert [chunk.score for chunk in run.rerankers[0].selected.value] == [0.9]
+    assert [chunk.text for chunk in run.retrievers[0].chunks.value] == [
+        "Dogs stay on deck 4.",
+        "At 22:15.",
+    ]

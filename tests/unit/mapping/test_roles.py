@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from span_trees import documents, llm, oi, retriever, span
+from span_trees import documents, llm, oi, retriever, span, spans_of
 
+from otel_raglog.conventions.registry import read_span
 from otel_raglog.mapping.collapse import origin_of
-from otel_raglog.mapping.roles import called, has_llm_evidence, is_lexical, name_of
+from otel_raglog.mapping.roles import called, evaluates, has_llm_evidence, is_lexical, name_of
 from otel_raglog.model import Role
 
 DOCS = [{"page_content": "x"}, {"page_content": "y"}]
@@ -103,3 +104,19 @@ def test_components_of_one_span_name(view_of):
     assert called(view.node(1)) == "haystack.component.run DocumentJoiner"
     assert [is_lexical([view.node(i)]) for i in (0, 1)] == [True, False]
     assert origin_of(view, 1, [1], "why").name == "DocumentJoiner"
+
+
+@pytest.mark.parametrize(
+    ("node", "evaluating"),
+    [
+        (oi("EVALUATOR", "any"), True),
+        (oi("CHAIN", "FaithfulnessEvaluator.run", said={"results": [{"score": 1.0}]}), True),
+        (oi("CHAIN", "FaithfulnessEvaluator.run", said="It is fine."), False),
+        (oi("CHAIN", "evaluate_documents", said={"documents": DOCS, "score": 1}), False),
+        (oi("RETRIEVER", "PageEvaluator", said={"score": 1}), False),
+    ],
+)
+def test_evaluators(node, evaluating):
+    """Those of their kind, and classes named so that give back scores; no step of a graph."""
+    (read,) = spans_of(node)
+    assert evaluates(read, read_span(read)) is evaluating

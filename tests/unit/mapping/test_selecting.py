@@ -79,3 +79,21 @@ def test_what_was_found_once_more_was_not_rejected(view_of, again):
     judge, answer = llm_calls(view)
     chosen = selected_chunks(view, find_search(view), [answer], [judge])
     assert {chunk.id for chunk in chosen.value} == {"a", "b"}
+
+
+@pytest.mark.parametrize("numbers", [("0", "0", "0"), ("0", "1", "0"), ("1", "1", "1")])
+def test_ids_that_are_given_anew(view_of, numbers):
+    """Of chunks numbered by each search, and again by the reranker, the texts tell which are left."""
+    first, second, kept = numbers
+    searches = [step(Chunk(CHUNK.text, first)), step(Chunk(OTHER.text, second))]
+    view = view_of(oi("CHAIN", "app"))
+    rank = RerankStep(
+        StepOrigin(),
+        present(Q),
+        present((Chunk(CHUNK.text, first),)),
+        present((Chunk(CHUNK.text, kept),)),
+    )
+    chosen = selected_chunks(view, Search(tuple(searches), (rank,))).value
+    assert [chunk.text for chunk in chosen] == [CHUNK.text, OTHER.text]
+    chosen = selected_chunks(view, Search(tuple(searches), ())).value
+    assert [chunk.text for chunk in chosen] == [CHUNK.text, OTHER.text]

@@ -143,3 +143,95 @@ def test_a_single_run_is_not_counted():
     )
     assert (run.session_id, run.turn) == ("c", None)
     assert len(spans_of(span("x"))) == 1
+
+
+# ------------------------------------------------------------------------- sessions on some spans
+
+TALK = [("user", Q), ("assistant", "At six."), ("user", "And at night?")]
+
+
+def flat_talk(first=None, second=None):
+    """Return a trace of two turns without a span of their own, with attributes on the LLM calls."""
+    return trace_of(
+        span(
+            "POST /ws",
+            retriever("r", Q, "x"),
+            llm("m", Q, "At six.", attributes=first),
+            retriever("r", "And at night?", "y"),
+            llm("m", TALK, "At ten.", attributes=second),
+        )
+    )
+
+
+@pytest.mark.parametrize("places", [(0,), (1,), (0, 1)])
+def test_turns_of_one_trace_are_of_one_session(places):
+    """Whichever of their spans names it: the second has the first in its history."""
+    given = [{"session.id": "chat-1"} if place in places else None for place in (0, 1)]
+    runs = map_trace(flat_talk(*given))
+    assert [(run.session_id, run.turn) for run in runs] == [("chat-1", 1), ("chat-1", 2)]
+
+
+def test_questions_of_one_request_that_know_nothing_of_each_other_keep_their_sessions():
+    """They may be of several people."""
+    pipelines = [
+        oi("CHAIN", "app", retriever("r", q, "x"), llm("m", q, "A", attributes=key), given=q)
+        for q, key in ((Q, {"session.id": "chat-1"}), ("How much is it?", None))
+    ]
+    runs = map_trace(trace_of(span("POST /batch", *pipelines)))
+    assert [run.session_id for run in runs] == ["chat-1", None]
+
+
+@pytest.mark.parametrize("place", ["search", "answer", "request within"])
+def test_sessions_on_a_child_alone_are_counted(place):
+    """The root knows nothing of the conversation; turns are counted all the same."""
+
+    def asked(question, start):
+        keys = {place: {"session.id": "chat-1"}}
+        node = oi(
+            "CHAIN", "app",
+            retriever(
+                "r", question, "x", attributes=keys.get("search"), start=start + 1, end=start + 2
+            ),
+            llm("m", question, "A", attributes=keys.get("answer"), start=start + 3, end=start + 4),
+            span("GET", attributes=keys.get("request within"), start=start + 5, end=start + 6),
+            given=question, start=start, end=start + 9,
+        )  # fmt: skip
+        (run,) = map_trace(trace_of(node))
+        return replace(run, run_id=f"run-{start}")
+
+    assert turns(asked(Q, 100), asked("And at night?", 200)) == [1, 2]
+
+
+def test_a_blank_session_is_none():
+    """An attribute that was set to nothing does not hide the id on a span below."""
+    app = oi(
+        "CHAIN", "app", llm("m", Q, "A", attributes={"session.id": "chat-1"}),
+        given=Q, attributes={"session.id": "  "},
+    )  # fmt: skip
+    (run,) = map_trace(trace_of(app))
+    assert run.session_id == "chat-1"
+
+
+# ------------------------------------------------------------------------- runs that help
+
+
+def test_runs_that_help_are_no_turns():
+    """A title in a trace of its own lies between two turns, and knows the first of them."""
+    title = [("system", "Give this talk a title."), ("user", f"{Q}\nAt six."), ("assistant", "")]
+    (helper,) = map_trace(
+        trace_of(
+            llm("m", title[:2], "Ferry", attributes={"session.id": "chat"}, start=150, end=160)
+        )
+    )
+    assert turns(turn(100), helper, turn(200)) == [1, None, 2]
+
+
+def test_a_run_that_helps_keeps_no_turn_of_the_talk_that_it_is_given():
+    """The next turn has that number."""
+    asked = [("user", Q), ("assistant", "At six."), ("user", "Give this conversation a title.")]
+    (helper,) = map_trace(
+        trace_of(llm("m", asked, "Ferry", attributes={"session.id": "chat"}, start=150, end=160))
+    )
+    talk = [("user", Q), ("assistant", "A")]
+    assert helper.turn == 2
+    assert turns(turn(100), helper, turn(200, "And?", "chat", 2, talk)) == [1, None, 2]

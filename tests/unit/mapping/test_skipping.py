@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from span_trees import llm, oi, span, spans_of
+from span_trees import llm, oi, retriever, span, spans_of
 
 from otel_raglog.conventions import registry
 from otel_raglog.conventions.vocabularies import Vocabulary
@@ -57,3 +57,27 @@ def test_an_evaluation():
         "evaluation",
         UnknownReason.SKIPPED,
     )
+
+
+def test_scores_without_a_search():
+    """Where nothing was searched, an LLM that says nothing but scores evaluates, whatever it was told."""
+    prompt = "Bewerte.\nContext: A fare is 4 euro.\nAntwort: 4 Euro."
+    said = '{"reason": "Steht da.", "score": 1}'
+    (run,) = map_trace(trace(oi("CHAIN", "c", llm("m", prompt, said), given="x", said=said)))
+    assert run.skip_reason == "evaluation"
+    search = retriever("r", "How risky is it?", ("p1", "A fare is 4 euro."))
+    (run,) = map_trace(
+        trace(oi("CHAIN", "c", search, llm("m", prompt, said), given="x", said=said))
+    )
+    assert run.skip_reason is None
+
+
+def test_what_is_around_evaluators():
+    """A trace of evaluators alone is an evaluation; beside a run they are left out."""
+    evaluator = oi("CHAIN", "FaithfulnessEvaluator.run", llm("m", "p", "yes"), said={"score": 1.0})
+    (run,) = map_trace(trace(oi("CHAIN", "Pipeline.run", evaluator, given={"data": {}})))
+    assert run.skip_reason == "evaluation"
+    assert run.notes == ("there are no other steps than those of evaluators",)
+    answering = (retriever("r", "a fare?", ("p1", "A fare is 4 euro.")), llm("m", "q", "4 euro."))
+    (run,) = map_trace(trace(oi("CHAIN", "c", *answering, evaluator, given="a fare?")))
+    assert (run.skip_reason, run.answer.value) == (None, "4 euro.")

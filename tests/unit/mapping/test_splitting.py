@@ -119,3 +119,23 @@ def test_a_pipeline_that_works_for_an_agent_is_no_run():
     assert parts_of(agent) == [("agent", None, 6)]
     alone = span("agent", step, inner, llm("m", "Name this chat.", "Fares"))
     assert parts_of(alone) == [("agent", "engine", 6)]
+
+
+def test_a_batch_without_content():
+    """Pipelines side by side are runs though nothing tells their questions; steps are not."""
+
+    def silent(start, *more, name="chain"):
+        times = {"start": start, "end": start + 10}
+        search = oi("RETRIEVER", "r", start=start, end=start + 4)
+        call = oi("LLM", "m", start=start + 5, end=start + 9)
+        return oi("CHAIN", name, search, call, *more, **times)
+
+    beside = [silent(10), silent(12)]
+    assert parts_of(span("POST", *beside)) == [("chain", "chain", 3)] * 2
+    assert parts_of(span("POST", *reversed(beside))) == [("chain", "chain", 3)] * 2
+    assert parts_of(*beside) == [("chain", "chain", 3)] * 2
+    assert len(parts_of(span("POST", silent(10), silent(30)))) == 1
+    assert len(parts_of(span("POST", silent(10), silent(12, name="other")))) == 1
+    assert len(parts_of(span("POST", *beside, oi("LLM", "combine", start=40, end=50)))) == 1
+    told = silent(12, llm("m", "q", "a", start=18, end=19))
+    assert len(parts_of(span("POST", silent(10), told))) == 1

@@ -83,3 +83,12 @@ def test_a_run_record_has_no_trace_id():
     run = make_run(run_id="r1", trace_id=b"", top_span_id=b"")
     data = to_json(make_report(run=run))
     assert (data["run_id"], data["trace_id"]) == ("r1", None)
+
+
+def test_a_draft_is_there_where_a_later_call_reworded_it():
+    """What was judged can be compared with what the user got."""
+    run = make_run()
+    step = replace(run.generators[0], draft=present("At 22:15."))
+    outputs = to_json(make_report(run=replace(run, generators=(step,))))["stages"]["generator"]
+    assert outputs["outputs"]["draft"] == "At 22:15."
+    assert "draft" not in to_json(make_report())["stages"]["generator"]["outputs"]

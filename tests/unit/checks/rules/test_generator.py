@@ -6,7 +6,7 @@ import pytest
 from handbook_runs import QUESTION, make_run
 
 from otel_raglog.checks.rules.generator import GeneratorRules
-from otel_raglog.model import NOT_CAPTURED, Measurement, Run
+from otel_raglog.model import NOT_CAPTURED, Measurement, Run, present
 
 GOOD = "Full-time employees get 25 days of paid vacation per calendar year."
 
@@ -110,3 +110,29 @@ def test_a_prompt_without_context_is_measured() -> None:
     run = make_run(prompt=f"Answer: {QUESTION}")
     assert found(run)["context_empty"].value == 1
     assert found(make_run())["context_empty"].value == 0
+
+
+def reworded(draft: str, answer: str) -> Run:
+    run = make_run(answer=answer)
+    return replace(run, generators=(replace(run.generators[0], draft=present(draft)),))
+
+
+def test_a_later_wording_adds_no_claims_but_numbers() -> None:
+    """Friendly words and another language are not invented; a changed number is, and so is a draft."""
+    warm = found(reworded(GOOD, f"Lovely question, dear colleague! {GOOD} Have a wonderful day!"))
+    assert (
+        warm["words_unsupported_share"].value
+        == found(make_run(answer=GOOD))["words_unsupported_share"].value
+    )
+    assert warm["numbers_unsupported"].value == 0
+    german = found(reworded(GOOD, "Vollzeitkräfte bekommen 25,0 Tage bezahlten Urlaub."))
+    assert (german["numbers_unsupported"].value, german["names_unsupported"].value) == (0, 0)
+    changed = found(reworded(GOOD, GOOD.replace("25", "28")))
+    assert changed["numbers_unsupported"].value == 1
+    invented = found(reworded(GOOD.replace("25", "28"), "Vollzeitkräfte bekommen Urlaub."))
+    assert invented["numbers_unsupported"].value == 1
+
+
+def test_a_refusal_is_known_by_its_draft() -> None:
+    """In whatever words or language the user gets it."""
+    assert found(reworded("I could not find this.", "Das steht da leider nicht."))["refuses"].value

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from handbook_runs import chunk, make_run
 
-from otel_raglog.checks.rules.reranker import RerankerRules, excluded_of
+from otel_raglog.checks.rules.reranker import RerankerRules, excluded_of, with_texts
 from otel_raglog.model import Chunk, Measurement, Run, present
 
 QUESTION = "How long is parental leave in Germany?"
@@ -46,3 +46,12 @@ def test_a_selection_by_id_alone_takes_its_text_from_the_candidates() -> None:
     gap = found(replace(run, rerankers=(by_id,)))["coverage_gap"].value
     assert gap is not None
     assert gap < 0
+
+
+def test_ids_that_the_reranker_gives_anew_prove_nothing() -> None:
+    """With positions for ids, a chunk is kept when its text is."""
+    candidates = [replace(chunk(name), id=str(i)) for i, name in enumerate(ALL)]
+    kept = [replace(chunk("laptops"), id="0"), replace(chunk("vacation"), id="1")]
+    assert excluded_of(candidates, kept) == (candidates[1],)
+    twice = [*candidates, replace(chunk("remote"), id="0")]
+    assert with_texts([Chunk("", id="0")], twice) == (Chunk("", id="0"),)
