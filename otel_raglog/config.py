@@ -10,8 +10,9 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit, urlunsplit
 
 import yaml
@@ -19,10 +20,12 @@ from pydantic import BaseModel, ValidationError
 
 from otel_raglog.errors import ConfigError
 from otel_raglog.options import Config
+from otel_raglog.plain_errors import in_words, is_key, shown
 
 ENV_PREFIX = "OTEL_RAGLOG_"
 ENV_DELIMITER = "__"
 CONFIG_FILE_VARIABLE = "OTEL_RAGLOG_CONFIG"
+_NEARLY_THE_SAME = 0.75
 _NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE})
 
 _OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  to compare
@@ -91,11 +94,6 @@ def _refuse_loops(config: Config) -> None:
             )
 
 
-def otlp_kind(endpoint: str) -> str:
-    """Return the exporter kind for an OTLP endpoint: HTTP by its path, else gRPC."""
-    return "otlp_http" if endpoint.rstrip("/").endswith("/v1/traces") else "otlp_grpc"
-
-
 def show_config(config: Config) -> str:
     """Return ``config`` as YAML, every option with its value.
 
@@ -150,12 +148,22 @@ def _read_file(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"cannot read the configuration file {path}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from None
+        raise ConfigError(f"{path} is not valid YAML{_yaml_problem(error)}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
         raise ConfigError(f"{path} must hold a mapping of options, not a {type(data).__name__}")
     return data
+
+
+def _yaml_problem(error: Exception) -> str:
+    """Return where the YAML is wrong, and how, as far as the parser says."""
+    mark = getattr(error, "problem_mark", None)
+    where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    if isinstance(error, RecursionError):
+        return ": it is nested too deep"
+    what = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return f"{where}: {what}"
 
 
 def _read_environment(variables: Mapping[str, str]) -> dict[str, Any]:
@@ -196,11 +204,11 @@ def _variable(option: str) -> str:
     return ENV_PREFIX + option.replace(".", ENV_DELIMITER).upper()
 
 
-def _fields_at(place: Sequence[int | str]) -> Iterator[str]:
-    """Yield the options that are known at a place, also within lists and mappings."""
+def _annotation_at(place: Sequence[int | str]) -> Any:
+    """Return the type of the option at a place, also within lists and mappings."""
     annotation: Any = Config
     for part in place:
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if _is_section(annotation):
             info = annotation.model_fields.get(str(part))
             annotation = info.annotation if info else None
         else:
@@ -208,8 +216,24 @@ def _fields_at(place: Sequence[int | str]) -> Iterator[str]:
             annotation = inner[-1] if inner else None
         if get_origin(annotation) is Annotated:
             annotation = get_args(annotation)[0]
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield from annotation.model_fields
+    return annotation
+
+
+def _is_section(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _known_at(place: Sequence[int | str]) -> list[str]:
+    """Return the options that are known at a place, or the values that a list there may hold."""
+    annotation = _annotation_at(place)
+    if _is_section(annotation):
+        return sorted(annotation.model_fields)
+    item = next(iter(get_args(annotation)), None)
+    if get_origin(item) is Literal:
+        return list(map(str, get_args(item)))
+    if isinstance(item, type) and issubclass(item, StrEnum):
+        return [member.value for member in item]
+    return []
 
 
 def _nearest(option: str, known: list[str]) -> str | None:
@@ -231,18 +255,24 @@ def _describe(error: ValidationError) -> str:
     known = list(known_options())
     lines = []
     for problem in error.errors():
-        option = ".".join(str(part) for part in problem["loc"])
+        place = problem["loc"]
+        option = ".".join(str(part) for part in place)
         if problem["type"] == "extra_forbidden":
             parent, _, typed = option.rpartition(".")
-            siblings = sorted(_fields_at(problem["loc"][:-1]))
-            nearest = _nearest(option, known)
+            siblings = _known_at(place[:-1])
+            beside = difflib.get_close_matches(typed, siblings, n=1, cutoff=_NEARLY_THE_SAME)
+            near = [f"{parent}.{name}" if parent else name for name in beside]
+            nearest = near[0] if near else _nearest(option, known)
             if nearest is None or "." in option.removeprefix(nearest):  # within a list
-                beside = _nearest(typed, siblings)
-                nearest = f"{parent}.{beside}" if beside and parent else beside
+                found = _nearest(typed, siblings)
+                nearest = f"{parent}.{found}" if found and parent else found
             hint = f"did you mean {nearest}? " if nearest else ""
             lines.append(f"unknown option {option}: {hint}known here: {', '.join(siblings)}")
+        elif is_key(place):
+            owner = ".".join(map(str, place[:-2]))
+            lines.append(f"option {owner}: the name {place[-2]!s} must be text: write it in quotes")
         else:
-            lines.append(
-                f"option {option}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"
-            )
+            # A destination's values may be secret.
+            got = "" if place[0] == "exporters" else shown(problem["input"])
+            lines.append(f"option {option}: {in_words(problem, _known_at(place))}{got}")
     return "; ".join(lines)

@@ -61,7 +61,10 @@ def build_exporters(config: Config) -> dict[str, Exporter]:
                 destination.kind, {**destination.options, "name": name}
             )
         except ConfigError as error:
-            raise ConfigError(f"exporters.{name}: {error}") from None
+            # Exporters name their options after their kind, or alone.
+            problem = str(error).removeprefix(f"{destination.kind}.")
+            problem = problem.replace(f"; {destination.kind}.", f"; exporters.{name}.")
+            raise ConfigError(f"exporters.{name}.{problem}") from None
     return exporters
 
 

@@ -8,11 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from otel_raglog.custom_rules import CustomRule
+from otel_raglog.custom_rules import CustomRule, idle_rule
 from otel_raglog.model import Signal
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 _LONGEST_SECONDS = 7 * 24 * 3600
+HTTP_PORT = ":4318"
+"""Where OTLP/HTTP is listened for, by its specification."""
 
 
 class _Section(BaseModel):
@@ -183,11 +185,13 @@ class Conventions(_Section):
 
     @field_validator("custom")
     @classmethod
-    def _names_are_unique(cls, rules: tuple[CustomRule, ...]) -> tuple[CustomRule, ...]:
+    def _each_counts(cls, rules: tuple[CustomRule, ...]) -> tuple[CustomRule, ...]:
         names = [rule.name for rule in rules]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"several rules have the name {', '.join(twice)}")
+        if idle := idle_rule(rules):
+            raise ValueError(idle)
         return rules
 
 
@@ -253,9 +257,20 @@ class Metrics(_Section):
     )
 
 
+def otlp_kind(endpoint: str) -> str:
+    """Return the exporter kind for an OTLP endpoint: HTTP with a path or at port 4318, else gRPC."""
+    scheme, mark, rest = endpoint.strip().partition("://")
+    host, _, path = rest.partition("/")
+    by_path = bool(path.strip("/")) or host.endswith(HTTP_PORT)
+    return "otlp_http" if mark and scheme and by_path else "otlp_grpc"
+
+
 def _kind_first(value: object) -> object:
     if isinstance(value, str):
-        return {"kind": "otlp_grpc", "endpoint": value}
+        return {"kind": otlp_kind(value), "endpoint": value}
+    if not isinstance(value, Mapping | BaseModel):
+        what = "must be an endpoint, or a mapping of kind, endpoint and further options"
+        raise ValueError(what)  # noqa: TRY004  pydantic makes it the option's error
     return value
 
 
@@ -275,7 +290,7 @@ class Destination(_Section):
     @classmethod
     def _takes_something(cls, signals: tuple[Signal, ...]) -> tuple[Signal, ...]:
         if not signals:
-            raise ValueError("a destination that takes no signal is none")
+            raise ValueError("must not be empty: a destination that takes no signal is none")
         return signals
 
     @property

@@ -147,18 +147,24 @@ def settle(
     leaving: Leaving, analyser: Analyser, is_too_large: Callable[[Trace], bool]
 ) -> Iterator[Settled]:
     """Yield the traces of ``leaving`` with their reports: joined at once, or one by one."""
-    note = ""
+    for members, mapped in _runs_of(leaving, analyser, is_too_large):
+        yield Settled(members, analyser.reports_of(mapped))
+
+
+def _runs_of(
+    leaving: Leaving, analyser: Analyser, is_too_large: Callable[[Trace], bool]
+) -> Iterator[tuple[tuple[Waiting, ...], Mapped]]:
     if isinstance(leaving.outcome, Together):
         joined = _join(leaving.members, leaving.outcome, analyser, is_too_large)
         if isinstance(joined, Mapped):
-            yield Settled(leaving.members, analyser.reports_of(joined))
+            yield leaving.members, joined
             return
         note = joined
     else:
         note = leaving.outcome.note
     for member in leaving.members:
         runs = tuple(_with_note(run, note) for run in member.mapped.runs)
-        yield Settled((member,), analyser.reports_of(replace(member.mapped, runs=runs)))
+        yield (member,), replace(member.mapped, runs=runs)
 
 
 def _join(
@@ -185,10 +191,10 @@ def _with_note(run: Run, note: str) -> Run:
     return replace(run, notes=(*run.notes, note)) if note else run
 
 
-def reports_of_all(
+def runs_of_all(
     traces: Sequence[HeldTrace], analyser: Analyser, by: JoinBy, window_seconds: float
-) -> Iterator[tuple[Report, ...]]:
-    """Yield the reports of traces that are all here, joined where they belong together.
+) -> Iterator[Mapped]:
+    """Yield the runs of traces that are all here, joined where they belong together; none is judged.
 
     A joined run comes where the first of its traces would.
     """
@@ -206,5 +212,5 @@ def reports_of_all(
         outcome = joiner.outcome(trace_id) if trace_id in joiner else Apart((trace_id,))
         leaving = Leaving(tuple(by_id[item] for item in outcome.trace_ids), outcome)
         done.update(outcome.trace_ids)
-        for settled in settle(leaving, analyser, lambda _: False):
-            yield settled.reports
+        for _, mapped in _runs_of(leaving, analyser, lambda _: False):
+            yield mapped

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from otel_raglog.errors import ConfigError
+from otel_raglog.plain_errors import in_words, is_key
 from otel_raglog_exporters.console import ConsoleConfig, ConsoleExporter
 from otel_raglog_exporters.file import FileConfig, FileExporter
 from otel_raglog_exporters.otlp_grpc import OtlpGrpcConfig, OtlpGrpcExporter
@@ -56,7 +57,7 @@ def exporter_kind(name: str) -> ExporterKind[Any]:
     if name in foreign:
         return _load(foreign[name])
     known = [kind.name for kind in EXPORTERS] + sorted(foreign)
-    raise ConfigError(f"exporter: {name!r} is not known{_nearest(name, known)}")
+    raise ConfigError(f"kind: {name!r} is not known{_nearest(name, known)}")
 
 
 def build_exporter(name: str, options: Mapping[str, object]) -> Exporter:
@@ -67,20 +68,41 @@ def build_exporter(name: str, options: Mapping[str, object]) -> Exporter:
             be secret.
     """
     kind = exporter_kind(name)
-    known = [option.name for option in fields(kind.config)]
-    for option in options:
-        if option not in known:
-            raise ConfigError(f"{name}.{option} is not known{_nearest(option, known)}")
+    _refuse_unknown(name, kind.config, options)
     try:
         config = TypeAdapter(kind.config).validate_python(dict(options))
     except ValidationError as failure:
-        problems = "; ".join(
-            f"{'.'.join((name, *map(str, error['loc'])))}: {error['msg']}"
-            for error in failure.errors(include_input=False, include_url=False)
-        )
-        raise ConfigError(problems) from None
+        problems = (_problem(name, kind.config, error) for error in failure.errors())
+        raise ConfigError("; ".join(problems)) from None
     _refuse_odd_numbers(name, config)
     return kind.build(config)
+
+
+def _refuse_unknown(where: str, config: Any, options: Mapping[Any, object]) -> None:
+    """Refuse options that a dataclass does not have, also those of a section within it."""
+    known = [option.name for option in fields(config)]
+    types = get_type_hints(config)
+    for option, value in options.items():
+        if option not in known:
+            raise ConfigError(f"{where}.{option} is not known{_nearest(str(option), known)}")
+        section = _section(types[option])
+        if section is not None and isinstance(value, Mapping):
+            _refuse_unknown(f"{where}.{option}", section, value)
+
+
+def _section(annotation: Any) -> Any:
+    """Return the dataclass of an option that is a section, also of one that may be left out."""
+    return next((item for item in (annotation, *get_args(annotation)) if is_dataclass(item)), None)
+
+
+def _problem(name: str, config: Any, error: Mapping[str, Any]) -> str:
+    """Return what is wrong with an option, without its value, which may be secret."""
+    place = error["loc"]
+    if is_key(place):
+        return f"{'.'.join((name, *map(str, place[:-2])))}: a name must be text: write it in quotes"
+    section = _section(get_type_hints(config).get(str(place[-1]))) if place else None
+    known = [option.name for option in fields(section)] if section else []
+    return f"{'.'.join((name, *map(str, place)))}: {in_words(error, known)}"
 
 
 def _refuse_odd_numbers(name: str, config: Any) -> None:

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from otel_raglog.analysis import Analyser
+from otel_raglog.analysis import Analyser, Mapped
 from otel_raglog.building import build_analyser, build_conventions, build_markers
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.config import ConfigFile
@@ -27,7 +27,7 @@ from otel_raglog.mapping.sessions import number_turns
 from otel_raglog.model import HeldTrace, Report, Run, RunVerdict
 from otel_raglog.options import Join
 from otel_raglog.report.json_report import to_json
-from otel_raglog.waiting import reports_of_all
+from otel_raglog.waiting import runs_of_all
 
 _PLAIN_EVERY = 500
 
@@ -120,13 +120,21 @@ def judge_all(
     join: Join | None = None,
 ) -> Iterator[Sequence[Report]]:
     """Yield the reports of each trace, or of those joined as one run, then of each run record."""
-    if join is not None:
-        yield from reports_of_all(traces, analyser, JoinBy(join.by), join.window_seconds)
-    else:
-        for held in traces:
-            yield analyser.reports(analyser.decode(held))
+    for mapped in map_all(traces, analyser, join):
+        yield analyser.reports_of(mapped)
     for run in records:
         yield (analyser.judge(run),)
+
+
+def map_all(
+    traces: Sequence[HeldTrace], analyser: Analyser, join: Join | None = None
+) -> Iterator[Mapped]:
+    """Yield the runs of each trace, or of those joined as one run."""
+    if join is not None:
+        yield from runs_of_all(traces, analyser, JoinBy(join.by), join.window_seconds)
+    else:
+        for held in traces:
+            yield analyser.mapped(analyser.decode(held))
 
 
 def joining(options: Join, *, wanted: bool) -> Join | None:

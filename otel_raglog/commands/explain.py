@@ -15,20 +15,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from otel_raglog.analysis import Analyser
+from otel_raglog.analysis import Analyser, Mapped
 from otel_raglog.building import build_analyser, build_conventions, build_markers
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.analyze import (
     Files,
     JoinFlag,
     joining,
-    judge_all,
+    map_all,
     report_problems,
     with_progress,
-    with_turns,
 )
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
+from otel_raglog.commands.narrowing import begins, needed
 from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.commands.run_tree import run_tree
 from otel_raglog.commands.setup_summary import print_setup, setup_json
@@ -37,11 +37,16 @@ from otel_raglog.config import load_config
 from otel_raglog.errors import BadInput
 from otel_raglog.explaining.explained_trace import ExplainedTrace, explain_trace
 from otel_raglog.explaining.setup import SetupSummary
-from otel_raglog.model import HeldTrace, Report, Span
+from otel_raglog.mapping.sessions import number_turns
+from otel_raglog.model import HeldTrace, Report, Span, Trace
 from otel_raglog.options import Join
 from otel_raglog.receive.markers import Markers
 
 _LONGEST_LINE = 2_500
+_NO_RUNS = (
+    "No span in these files may belong to a run. Spans of your own are held when "
+    "conventions.custom says what they are: docs/custom-conventions.md."
+)
 
 
 class SetupFormat(StrEnum):
@@ -89,8 +94,7 @@ def explain(
         options, quote_text=False, failures=LoggingFailures(), conventions=conventions
     )
     problems, readings = _read(files, build_markers(conventions), together=setup)
-    groups = _judged(readings, analyser, joining(loaded.join, wanted=join))
-    wanted = [group for group in groups if trace is None or group.is_of(trace.lower())]
+    wanted = _judged(readings, analyser, joining(loaded.join, wanted=join), trace)
     if setup:
         _print_setup(wanted, analyser, setup_format)
     else:
@@ -98,8 +102,8 @@ def explain(
     if not wanted and not problems and not setup:
         sys.stdout.write(
             f"No trace whose id starts with {trace} in these files.\n"
-            if trace and groups
-            else "No span in these files may belong to a run.\n"
+            if trace and any(reading.runs or reading.traces() for reading in readings)
+            else f"{_NO_RUNS}\n"
         )
     report_problems(problems)
     if problems or not wanted:
@@ -108,20 +112,21 @@ def explain(
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The reports of a trace, or of several that were joined, with what was received of these.
+    """The runs of a trace, or of several that were joined, with what was received of these.
 
-    A run record has no trace. ``passed`` counts the spans that nobody reads.
+    A run record has no trace. ``passed`` counts the spans that nobody reads; ``reports`` come last.
     """
 
-    reports: tuple[Report, ...]
+    mapped: Mapped
     traces: tuple[HeldTrace, ...]
     passed: int
+    reports: tuple[Report, ...] = ()
 
     def is_of(self, beginning: str) -> bool:
         """Tell whether the id of one of the traces begins so."""
         ids = {trace.trace_id for trace in self.traces}
-        ids |= {report.run.trace_id for report in self.reports}
-        return any(trace_id.hex().startswith(beginning) for trace_id in ids)
+        ids |= {run.trace_id for run in self.mapped.runs}
+        return any(begins(trace_id, beginning) for trace_id in ids)
 
     def spans(self, analyser: Analyser) -> list[Span]:
         """Return the spans that are read."""
@@ -148,29 +153,62 @@ def _read(
     return problems, readings
 
 
-def _judged(readings: Sequence[Reading], analyser: Analyser, how: Join | None) -> list[_Group]:
-    parts = [(reading, reading.traces()) for reading in readings]
-    total = sum(len(traces) + len(reading.runs) for reading, traces in parts)
-    groups: list[_Group] = []
+def _judged(
+    readings: Sequence[Reading], analyser: Analyser, how: Join | None, beginning: str | None
+) -> list[_Group]:
+    """Return the runs of all traces, or of those whose id begins so, with their reports.
+
+    Of the others only those are mapped that may tell of these, and none is judged.
+    """
+    start = None if beginning is None else beginning.lower()
+    groups = _numbered([*_mapped(readings, analyser, how, start)])
+    wanted = [group for group in groups if start is None or group.is_of(start)]
 
     def judging() -> Iterator[Sequence[Report]]:
-        for reading, traces in parts:
-            passed = _passed(reading)
-            held = {trace.trace_id: trace for trace in traces}
-            for reports in judge_all(traces, reading.runs, analyser, how):
-                ids = dict.fromkeys(
-                    trace_id
-                    for report in reports
-                    for trace_id in report.run.joined_traces or (report.run.trace_id,)
-                )
-                own = tuple(held[item] for item in ids if item in held)
-                count = sum(passed[item] for item in ids)
-                groups.append(_Group(tuple(reports), own, count))
-                yield reports
+        for group in wanted:
+            yield analyser.reports_of(group.mapped)
 
-    reports = with_turns([report for group in with_progress(judging(), total) for report in group])
-    numbered = iter(reports)
-    return [replace(group, reports=tuple(islice(numbered, len(group.reports)))) for group in groups]
+    judged = with_progress(judging(), len(wanted))
+    return [
+        replace(group, reports=tuple(reports))
+        for group, reports in zip(wanted, judged, strict=True)
+    ]
+
+
+def _mapped(
+    readings: Sequence[Reading], analyser: Analyser, how: Join | None, start: str | None
+) -> Iterator[_Group]:
+    parts = [(reading, reading.traces()) for reading in readings]
+    needs: set[int] | None = None
+    if start is not None:
+        every = [trace for _, traces in parts for trace in traces]
+        needs = set(map(id, needed(every, start, analyser, how)))
+    for reading, every_trace in parts:
+        traces = [trace for trace in every_trace if needs is None or id(trace) in needs]
+        passed = _passed(reading)
+        held = {trace.trace_id: trace for trace in traces}
+        for mapped in map_all(traces, analyser, how):
+            ids = dict.fromkeys(
+                trace_id for run in mapped.runs for trace_id in run.joined_traces or (run.trace_id,)
+            )
+            # The spans are decoded again for those that are shown: there may be many traces.
+            bare = replace(mapped, trace=replace(mapped.trace, spans=()))
+            own = tuple(held[item] for item in ids if item in held)
+            yield _Group(bare, own, sum(passed[item] for item in ids))
+        for run in reading.runs:
+            yield _Group(Mapped(Trace(run.trace_id, (), run.completion, 0.0), (run,), 0.0), (), 0)
+
+
+def _numbered(groups: Sequence[_Group]) -> list[_Group]:
+    """Return groups with the turns of their runs, as far as all of them together tell them."""
+    numbered = iter(number_turns([run for group in groups for run in group.mapped.runs]))
+    return [
+        replace(
+            group,
+            mapped=replace(group.mapped, runs=tuple(islice(numbered, len(group.mapped.runs)))),
+        )
+        for group in groups
+    ]
 
 
 def _passed(reading: Reading) -> Counter[bytes]:

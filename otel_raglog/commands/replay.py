@@ -18,20 +18,29 @@ from rich.progress import Progress
 from otel_raglog.commands.analyze import Files, report_problems
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.reading import Reading, read_files, spans_of
-from otel_raglog.config import otlp_kind
 from otel_raglog.errors import BadInput, Rejected, Unavailable
 from otel_raglog.model import Payload, RawSpan, Signal, WireSpan
+from otel_raglog.options import otlp_kind
 from otel_raglog_exporters.batches import CONTENT_REASONS
 from otel_raglog_exporters.console import ITEM_NAMES
 from otel_raglog_exporters.grouping import encode_payload, split_spans
 from otel_raglog_exporters.registry import build_exporter
 from otel_raglog_exporters.sending import Exporter, ExportOutcome
 
+_OTHER_PROTOCOL = frozenset(
+    {"http_400", "http_404", "http_405", "http_415", "http_426", "http_505"}
+    | {"unimplemented", "unknown", "internal"}
+)
+"""Why a receiver refuses what it does not speak."""
+
 
 def replay(
     files: Files,
     endpoint: Annotated[
-        str, typer.Option(help="http://host:4317 (gRPC), or with /v1/traces (HTTP).")
+        str,
+        typer.Option(
+            help="http://host:4317 (gRPC), or HTTP: port 4318, or any path; /v1/traces is added."
+        ),
     ],
     new_ids: Annotated[
         bool,
@@ -55,7 +64,8 @@ def replay(
     reading = read_files(files, to_send=True)
     if not reading.requests:
         raise BadInput("these files hold run records, which cannot be replayed; spans can")
-    exporter = build_exporter(otlp_kind(endpoint), {"endpoint": endpoint})
+    kind = otlp_kind(endpoint)
+    exporter = build_exporter(kind, {"endpoint": endpoint})
     sent: Counter[Signal] = Counter()
     refused: Counter[str] = Counter()
     try:
@@ -66,7 +76,9 @@ def replay(
             if spans_per_second:
                 time.sleep(payload.items / spans_per_second)
     except (Unavailable, Rejected) as error:
-        raise BadInput(f"--endpoint {endpoint}: {error} ({_amounts(sent)} were sent)") from None
+        hint = _hint(kind, endpoint, error)
+        sent_so_far = f"({_amounts(sent)} were sent){hint}"
+        raise BadInput(f"--endpoint {endpoint}: {error} {sent_so_far}") from None
     finally:
         exporter.close()
     sys.stdout.write(f"sent {_amounts(sent)} to {endpoint}\n")
@@ -74,6 +86,19 @@ def replay(
     report_problems([*refusals, *reading.problems])
     if refusals or reading.problems:
         raise typer.Exit(BAD_INPUT)
+
+
+def _hint(kind: str, endpoint: str, error: Unavailable | Rejected) -> str:
+    """Return how a receiver of the other protocol is named, where this may be one."""
+    if isinstance(error, Rejected) and error.reason not in _OTHER_PROTOCOL:
+        return ""
+    if kind == "otlp_http":
+        return (
+            "; it was sent over HTTP, with /v1/traces as the path: a gRPC receiver (mostly at "
+            "port 4317) is named host:port, without a path"
+        )
+    base = endpoint if "://" in endpoint else f"http://{endpoint}"
+    return f"; it was sent over gRPC: for an HTTP receiver give {base.rstrip('/')}/v1/traces"
 
 
 def _amounts(sent: Mapping[Signal, int]) -> str:

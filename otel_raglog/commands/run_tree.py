@@ -123,6 +123,7 @@ def _fields(step: Step) -> list[str]:
             usage = f"tokens {tokens.prompt} in, {tokens.completion} out"
             return [
                 _count_line("messages", step.messages),
+                *([_text_line("draft", step.draft)] if step.draft.usable else ()),
                 _text_line("answer", step.answer),
                 f"{model}, {finish}, {usage}",
             ]

@@ -16,9 +16,10 @@ import typer
 
 from otel_raglog.app import Service
 from otel_raglog.commands.config import ConfigFile
-from otel_raglog.config import load_config, otlp_kind
+from otel_raglog.config import load_config
 from otel_raglog.errors import ConfigError
 from otel_raglog.logs import configure_logs
+from otel_raglog.options import otlp_kind
 
 _POLL_SECONDS = 0.1
 _log = structlog.get_logger()
@@ -38,7 +39,8 @@ def serve(
         typer.Option(
             "--forward-to",
             metavar="URL",
-            help="Send to this OTLP endpoint: http://host:4317 (gRPC), or with /v1/traces (HTTP).",
+            help="Send to this OTLP endpoint: http://host:4317 (gRPC), or HTTP: port 4318, or any "
+            "path; /v1/traces is added.",
         ),
     ] = None,
     ready_file: Annotated[

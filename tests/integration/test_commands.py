@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fragment_traces import Call, wire_spans
 from rag_traces import RAG_SPANS, rag_trace
 from samples import span_message, wire_span
 from services import collect, running_sink
@@ -122,6 +123,27 @@ def test_explain_prints_one_trace_on_request(traces):
     done = run("explain", traces, "--trace", "ffffffffffffffff")
     assert done.returncode == 2
     assert "No trace whose id starts with ffffffffffffffff" in done.stdout
+
+
+@pytest.mark.parametrize("join", [[], ["--join"]])
+def test_explain_of_one_trace_knows_its_turn(tmp_path, join):
+    """Others of the session tell it, though they are not shown; a title is no turn."""
+    call = Call(session="chat-12")
+    pool, title = "When does the pool open?", "Name this talk:\nWhen does the pool open?"
+    recorded = [
+        call.embed(pool), call.search(pool), call.answer(pool, at=400),
+        call.chat([("user", title)], "Pool", at=2_000),
+        call.embed(at=4_000), call.search(at=4_200), call.answer(at=4_400),
+    ]  # fmt: skip
+    exporter = build_exporter("file", {"path": str(tmp_path / "talk.jsonl")})
+    for trace in recorded:
+        exporter.export(encode_payload(wire_spans(trace)))
+    exporter.close()
+    done = run("explain", tmp_path / "talk.jsonl", "--trace", recorded[-1].trace_id.hex(), *join)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("spans of trace") == 1
+    assert "session chat-12, turn 2" in done.stdout
+    assert ("joined from 3 traces" in done.stdout) is bool(join)
 
 
 def test_explain_sums_up_the_setup(traces):

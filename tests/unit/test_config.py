@@ -1,6 +1,7 @@
 """What the configuration promises: three sources, one order, and errors that name the option."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from otel_raglog.config import Config, known_options, load_config, show_config
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Signal
+from otel_raglog.options import otlp_kind
 
 
 def write(tmp_path, text):
@@ -79,10 +81,32 @@ def test_an_exporter_can_be_set_by_environment():
 
 
 def test_a_destination_may_be_just_an_endpoint(tmp_path):
-    """The short form is OTLP over gRPC."""
+    """The short form is OTLP over gRPC, or over HTTP where the endpoint says so."""
     config = load_config(write(tmp_path, "exporters: {phoenix: http://phoenix:4317}\n"), {}, {})
     assert config.exporters["phoenix"].kind == "otlp_grpc"
     assert config.exporters["phoenix"].options == {"endpoint": "http://phoenix:4317"}
+    config = load_config(write(tmp_path, "exporters: {phoenix: http://phoenix:4318}\n"), {}, {})
+    assert config.exporters["phoenix"].kind == "otlp_http"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "kind"),
+    [
+        ("http://host:4317", "otlp_grpc"),
+        ("http://host:4317/", "otlp_grpc"),
+        ("https://host", "otlp_grpc"),
+        ("host:4317", "otlp_grpc"),
+        ("http://host:4318", "otlp_http"),
+        ("http://host:4318/", "otlp_http"),
+        ("http://[::1]:4318", "otlp_http"),
+        ("https://host/otlp", "otlp_http"),
+        ("https://host/v1/traces", "otlp_http"),
+        ("http://host:14318", "otlp_grpc"),
+    ],
+)
+def test_the_protocol_of_an_endpoint(endpoint, kind):
+    """HTTP has a path, or the port of OTLP/HTTP, as with OTEL_EXPORTER_OTLP_ENDPOINT."""
+    assert otlp_kind(endpoint) == kind
 
 
 @pytest.mark.parametrize(
@@ -257,3 +281,113 @@ def test_a_destination_takes_every_signal_unless_told_otherwise(tmp_path):
         load_config(None, {"exporters": {"b": {"signals": ["spans"]}}}, {})
     with pytest.raises(ConfigError, match="takes no signal"):
         load_config(None, {"exporters": {"b": {"signals": []}}}, {})
+
+
+RULE = "{name: a, match: {span_name: kb}, "
+WRONG = [
+    ("receive: 5", "receive: must be a mapping of options (forward_headers, grpc, "),
+    ("receive: {grpc: 4317}", "receive.grpc: must be a mapping of options (host, port) (got 4317)"),
+    ("receive: {grpc: {port: x}}", "receive.grpc.port: must be a whole number (got 'x')"),
+    ("receive: {grpc: {port: 1.5}}", "receive.grpc.port: must be a whole number (got 1.5)"),
+    ("receive: {grpc: {port: 70000}}", "receive.grpc.port: must be 65535 or less (got 70000)"),
+    ("receive: {grpc: {port: -1}}", "receive.grpc.port: must be 0 or more (got -1)"),
+    ("receive: {grpc: {port: null}}", "receive.grpc.port: must be a whole number (got nothing)"),
+    ("receive: {grpc: {host: 5}}", "receive.grpc.host: must be text (got 5)"),
+    ("receive: {forward_headers: x}", "receive.forward_headers: must be a list, such as [a, b]"),
+    ("receive: {forward_headers: [1]}", "receive.forward_headers.0: must be text (got 1)"),
+    ("journal: {enabled: maybe}", "journal.enabled: must be true or false (got 'maybe')"),
+    ("journal: {path: 5}", "journal.path: must be a path, as text (got 5)"),
+    ("journal: {fsync: always}", "journal.fsync: must be 'none' or 'group' (got 'always')"),
+    ("journal: {max_mib: 0}", "journal.max_mib: must be more than 0 (got 0)"),
+    ("journal: {max_mib: .inf}", "journal.max_mib: must be a finite number"),
+    ("journal: {max_mib: x}", "journal.max_mib: must be a number (got 'x')"),
+    ("analysis: {checks: rules}", "analysis.checks: must be a list, such as [rules, similarity]"),
+    ("analysis: {checks: [rulez]}", "analysis.checks.0: must be 'rules' or 'similarity'"),
+    ("exporters: []", "exporters: must be a mapping of names and values"),
+    ("exporters: {b: 5}", "exporters.b: must be an endpoint, or a mapping of kind, endpoint and"),
+    ("exporters: {5: 'http://h:1'}", "exporters: the name 5 must be text: write it in quotes"),
+    ("exporters: {b: {kind: 5}}", "exporters.b.kind: must be text"),
+    ("exporters: {b: {signals: x}}", "exporters.b.signals: must be a list, such as [traces, "),
+    ("exporters: {b: {signals: [x]}}", "exporters.b.signals.0: must be 'traces', 'metrics' or"),
+    ("exporters: {b: {signals: []}}", "exporters.b.signals: must not be empty"),
+    ("conventions: 5", "conventions: must be a mapping of options (custom)"),
+    ("conventions: {custom: 5}", "conventions.custom: must be a list, such as [a, b]"),
+    ("conventions: {custom: [a]}", "conventions.custom.0: must be a mapping of options (answer, "),
+    ("conventions: {custom: [{name: a}]}", "conventions.custom.0.match: is missing"),
+    (
+        "conventions: {custom: [{name: a, match: kb}]}",
+        "conventions.custom.0.match: must be a mapping",
+    ),
+    (RULE + "stage: llm}", "conventions.custom.0.stage: must be 'rewriter', 'embedder', "),
+    (
+        RULE + "query: 5}",
+        "conventions.custom.0.query: must be the key of an attribute, a mapping of",
+    ),
+    (
+        RULE + "query: null}",
+        "conventions.custom.0.query: must be the key of an attribute, a mapping",
+    ),
+    (RULE + "query: ''}", "conventions.custom.0.query.0.attribute: must not be empty"),
+    (
+        RULE + "query: {attribute: 5}}",
+        "conventions.custom.0.query.0.attribute: must be text (got 5)",
+    ),
+    (RULE + "query: {path: a}}", "conventions.custom.0.query.0: says neither attribute nor event"),
+    (RULE + "query: 'app.*'}", "conventions.custom.0.query.0.attribute: 'app.*' can never match"),
+    (
+        RULE + "score_kind: best}",
+        "conventions.custom.0.score_kind: must be 'similarity' or 'distance'",
+    ),
+    (
+        RULE + "tokens: x}",
+        "conventions.custom.0.tokens: must be a mapping of options (completion, ",
+    ),
+    (RULE + "tokens: {prompt: 5}}", "conventions.custom.0.tokens.prompt: must be the key of an"),
+    (
+        "conventions: {custom: [{name: a, match: {attributes: {x: [y]}}}]}",
+        'conventions.custom.0.match.attributes.x: must be one value or glob as text, or "*"',
+    ),
+    (
+        "conventions: {custom: [{name: a, match: {attributes: {5: y}}}]}",
+        "conventions.custom.0.match.attributes: the name 5 must be text: write it in quotes",
+    ),
+    (
+        "conventions: {custom: [{name: a, match: {attributes: {'*': y}}}]}",
+        "conventions.custom.0.match.attributes: '*' can never match: the key of an attribute is",
+    ),
+    ("join: yes", "join: must be a mapping of options (by, enabled, "),
+    ("5: x", "5: must have names that are text"),
+]
+_JARGON = re.compile(
+    r"Input should|valid (?:tuple|dictionary|string)|instance of|pydantic|NoneType"
+)
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG)
+def test_each_error_names_the_option_and_what_is_allowed(tmp_path, text, said):
+    """In the words of the file: no types of a programming language."""
+    text = f"conventions: {{custom: [{text}]}}" if text.startswith("{") else text
+    with pytest.raises(ConfigError) as caught:
+        load_config(write(tmp_path, text), {}, {})
+    assert f"option {said}" in str(caught.value)
+    assert not _JARGON.search(str(caught.value))
+
+
+@pytest.mark.parametrize("text", ["exporters: {b: [secret]}", "exporters: {b: {kind: [secret]}}"])
+def test_values_of_a_destination_are_not_shown(tmp_path, text):
+    """They may be secret."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(write(tmp_path, text), {}, {})
+    assert "secret" not in str(caught.value)
+
+
+def test_broken_yaml_names_the_place(tmp_path):
+    """Line and column, as editors count."""
+    with pytest.raises(ConfigError, match=r"not valid YAML, line 2, column \d+: "):
+        load_config(write(tmp_path, "log_level: info\na: b: c\n"), {}, {})
+
+
+def test_a_section_that_is_misspelt_names_the_section(tmp_path):
+    """And not an option within it."""
+    with pytest.raises(ConfigError, match=r"unknown option receeive: did you mean receive\?"):
+        load_config(write(tmp_path, "receeive: {}"), {}, {})

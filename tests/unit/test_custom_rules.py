@@ -42,6 +42,10 @@ def test_the_beginning_of_a_glob(name, beginning):
         ({"match": {"span_name": "*kb"}}, "begins with a wildcard .* give an attribute"),
         ({"match": {"scope": "a"}}, "a scope alone"),
         ({"match": {"attributes": {"": "a"}}}, "an attribute has a name"),
+        ({"match": {"attributes": {"*": "a"}}}, r"attributes\n.*'\*' can never match"),
+        ({"match": {"attributes": {"app.?d": "a"}}}, r"'app\.\?d' can never match"),
+        ({"query": "app.*.text"}, r"attribute\n.*'app\.\*\.text' can never match"),
+        ({"stage": "retriever", "score_kind": "distance"}, "score_kind says nothing here"),
         ({"stage": "retreiver"}, "'rewriter', 'embedder', 'retriever'"),
         ({"stage": "embedder", "query": "a"}, "query is nothing that a span of stage embedder"),
         ({"stage": "ignore", "query": "a"}, "that is: nothing"),
@@ -108,3 +112,69 @@ def test_places_are_listed_by_fact():
         "tokens.prompt": "b",
         "tokens.total": "c",
     }
+
+
+def test_a_question_mark_may_end_a_key():
+    """As in Ruby."""
+    assert rule(match={"attributes": {"app.found?": "*"}}, query="app.found?").query
+
+
+STEP = {"attributes": {"app.step": "search"}}
+IDLE = {
+    "another stage of the same spans": (
+        {"match": STEP, "stage": "tool"},
+        {"match": STEP, "stage": "retriever"},
+        "of stage tool: put the narrower rule first",
+    ),
+    "another stage of some of these spans": (
+        {"match": {"span_name": "kb.*"}, "stage": "tool"},
+        {"match": {"span_name": "kb.find", **STEP}, "stage": "retriever"},
+        "of stage tool",
+    ),
+    "another stage under any value": (
+        {"match": {"attributes": {"app.step": "*"}}, "stage": "tool"},
+        {"match": STEP, "stage": "retriever"},
+        "of stage tool",
+    ),
+    "spans that are left out": (
+        {"match": {"span_name": "kb.*"}, "stage": "ignore"},
+        {"match": {"span_name": "kb.find"}, "session": "app.chat"},
+        "leaves these spans out",
+    ),
+    "the same again": (
+        {"match": STEP, "stage": "retriever", "query": "q", "top_k": "k"},
+        {"match": STEP, "query": "q"},
+        "which says the same",
+    ),
+}
+
+
+def config_of(*rules):
+    return {
+        "conventions": {"custom": [{"name": f"r{at}", **rule} for at, rule in enumerate(rules)]}
+    }
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_a_rule_that_can_never_count_is_refused(name):
+    """An earlier one is about all of its spans, and wins."""
+    earlier, later, why = IDLE[name]
+    said = rf"rule 1 \(r1\) never counts: every span .* by r0 before it.*{why}"
+    with pytest.raises(ConfigError, match=said):
+        load_config(overrides=config_of(earlier, later), environ={})
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ({"match": {"span_name": "kb.find"}, "stage": "tool"}, {"match": {"span_name": "kb.*"}, "stage": "retriever"}),
+        ({"match": STEP, "stage": "tool"}, {"match": {"attributes": {"app.step": "s*"}}, "stage": "retriever"}),
+        ({"match": {"span_name": "kb", **STEP}, "stage": "tool"}, {"match": STEP, "stage": "retriever"}),
+        ({"match": STEP, "query": "a"}, {"match": STEP, "query": "b"}),
+        ({"match": STEP, "query": "a"}, {"match": STEP, "query": "a", "stage": "retriever"}),
+        ({"match": STEP, "stage": "retriever"}, {"match": STEP, "session": "app.chat"}),
+    ],
+)  # fmt: skip
+def test_a_rule_that_adds_something_is_kept(earlier, later):
+    """Of wider spans, another place, a stage, or another fact."""
+    assert load_config(overrides=config_of(earlier, later), environ={}).conventions.custom[1]

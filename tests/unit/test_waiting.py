@@ -16,7 +16,7 @@ from otel_raglog.waiting import (
     TOO_LARGE,
     JoinLimits,
     WaitingRoom,
-    reports_of_all,
+    runs_of_all,
     settle,
 )
 
@@ -165,18 +165,18 @@ def test_files_are_joined_like_what_the_service_receives():
         call.search(),
         call.embed(),
     ]
-    reports = [
-        [report.run.run_id for report in found]
-        for found in reports_of_all(list(map(held, traces)), ANALYSER, JoinBy.SESSION, 10)
+    runs = [
+        [run.run_id for run in found.runs]
+        for found in runs_of_all(list(map(held, traces)), ANALYSER, JoinBy.SESSION, 10)
     ]
-    assert reports == [[traces[0].trace_id.hex()], [traces[1].trace_id.hex()]]
+    assert runs == [[traces[0].trace_id.hex()], [traces[1].trace_id.hex()]]
 
 
 def test_interleaved_questions_that_are_the_same_say_why_they_are_apart():
     """Each run has the note."""
     call = Call()
     traces = [call.search(), call.search(at=210), call.answer(), call.answer(at=410)]
-    found = list(reports_of_all(list(map(held, traces)), ANALYSER, JoinBy.SESSION, 10))
+    found = list(runs_of_all(list(map(held, traces)), ANALYSER, JoinBy.SESSION, 10))
     assert len(found) == 4
-    assert all("equally well" in " ".join(report.run.notes) for (report,) in found)
-    assert QUESTION in {report.run.question.value for (report,) in found}
+    assert all("equally well" in " ".join(run.notes) for item in found for run in item.runs)
+    assert QUESTION in {run.question.value for item in found for run in item.runs}

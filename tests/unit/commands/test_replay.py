@@ -119,3 +119,34 @@ def test_a_refusal_of_us_ends_the_replay(httpserver, letters):
         httpserver.expect_request(f"/v1/{signal}").respond_with_handler(lambda _: answers.pop(0))
     with pytest.raises(BadInput, match=rf"HTTP 401.*{TRACE.items} spans were sent"):
         replay([letters], httpserver.url_for("/v1/traces"))
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_receiver_that_knows_no_such_path_may_be_of_the_other_protocol(
+    httpserver, letters, status
+):
+    """The message says how it was sent, and how it would be sent over gRPC."""
+    httpserver.expect_request("/otlp/v1/traces").respond_with_data(b"", status=status)
+    with pytest.raises(BadInput, match=rf"HTTP {status}.*over HTTP.*gRPC receiver .*host:port"):
+        replay([letters], httpserver.url_for("/otlp"))
+
+
+def test_a_receiver_of_http_that_is_called_over_grpc_is_told_apart(httpserver, letters):
+    """Its port is not the usual one: the path says what it speaks."""
+    endpoint = httpserver.url_for("").rstrip("/")
+    with pytest.raises(BadInput, match=rf"over gRPC: .*HTTP receiver give {endpoint}/v1/traces"):
+        replay([letters], endpoint, attempts=1)
+
+
+def test_a_receiver_that_does_not_answer_may_be_of_the_other_protocol(letters):
+    """Nothing listens there."""
+    with pytest.raises(BadInput, match="over gRPC: for an HTTP receiver give http://127"):
+        replay([letters], "127.0.0.1:9", attempts=1)
+
+
+def test_a_refusal_for_other_reasons_has_no_such_hint(httpserver, letters):
+    """The credentials are wrong, not the protocol."""
+    httpserver.expect_request("/v1/traces").respond_with_data(b"", status=401)
+    with pytest.raises(BadInput) as caught:
+        replay([letters], httpserver.url_for("/v1/traces"))
+    assert "gRPC" not in str(caught.value)

@@ -1,6 +1,7 @@
 """What `explain` prints of a run: what was read where, its steps and why, its verdicts."""
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 from samples import make_report, make_run
@@ -92,3 +93,10 @@ def test_control_characters_are_made_printable():
     text = printed(make_report(run=make_run(question=present("a\x1b[2Jb"), service="s\x07")))
     assert "\x1b" not in text
     assert "\x07" not in text
+
+
+def test_a_draft_is_told():
+    """Beside the answer that the user got."""
+    run = make_run()
+    step = replace(run.generators[0], draft=present("At 22:15."))
+    assert 'draft: "At 22:15."' in printed(make_report(run=replace(run, generators=(step,))))

@@ -66,6 +66,35 @@ def test_wrong_values_are_named_but_not_shown(options, message):
     assert "secret" not in str(failure.value)
 
 
+def test_an_unknown_option_of_a_section_is_refused():
+    """A certificate that is misspelt would not be used."""
+    options = {"endpoint": "https://x", "tls": {"ca_fille": "/x.pem"}}
+    with pytest.raises(ConfigError, match=r"otlp_http\.tls\.ca_fille is not known.*'ca_file'"):
+        build_exporter("otlp_http", options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "otlp_http.endpoint: is missing"),
+        ({"endpoint": 5}, "otlp_http.endpoint: must be text"),
+        ({"endpoint": "http://x", "headers": "x"}, "otlp_http.headers: must be a mapping of names"),
+        ({"endpoint": "http://x", "headers": {1: "x"}}, "otlp_http.headers: a name must be text"),
+        ({"endpoint": "http://x", "compression": "zip"}, "compression: must be 'gzip' or 'none'"),
+        ({"endpoint": "http://x", "timeout_seconds": "x"}, "timeout_seconds: must be a number"),
+        (
+            {"endpoint": "http://x", "tls": 5},
+            "tls: must be a mapping of options (ca_file, cert_file",
+        ),
+    ],
+)
+def test_wrong_values_are_told_in_plain_words(options, said):
+    """What is allowed, without the value."""
+    with pytest.raises(ConfigError) as failure:
+        build_exporter("otlp_http", options)
+    assert said in str(failure.value)
+
+
 class ForeignExporter:
     name = "foreign"
 
