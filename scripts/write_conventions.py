@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from golden_conventions import FOLDER, expected_of, read_runs, traces  # noqa: E402
 
+from otel_raglog.conventions.convention import KnownByScope  # noqa: E402
 from otel_raglog.conventions.registry import CONVENTIONS  # noqa: E402
 from otel_raglog.model import (  # noqa: E402
     AssemblyStep,
@@ -140,10 +141,15 @@ def table(folder: Path, *, reduced: bool = False) -> Iterator[str]:
     yield f"| framework | instrumentation | scenarios | {' | '.join(names)} |"
     yield "|" + "---|" * (len(names) + 3)
     for (framework, instrumentation), paths in sorted(groups.items()):
-        runs = [(expected_of(path)["application"], read_runs(path)) for path in paths]
+        runs = [(expected_of(path)["application"], answering(path)) for path in paths]
         scenarios = ", ".join(map(scenario, paths))
         cells = " | ".join(cell(runs, stage) for stage in Stage)
         yield f"| {framework} | {instrumentation} | {scenarios} | {cells} |"
+
+
+def answering(path: Path) -> list[Run]:
+    """Return the runs of a trace without those of evaluators, whose steps are not the application's."""
+    return [run for run in read_runs(path) if run.skip_reason != "evaluation"]
 
 
 def scenario(path: Path) -> str:
@@ -160,6 +166,10 @@ def keys() -> Iterator[str]:
         yield ""
         if convention.remedy:
             yield f"*How to turn it on:* {convention.remedy}."
+            yield ""
+        if isinstance(convention, KnownByScope):
+            names = ", ".join(f"`{name}`" for name in convention.sender_scopes)
+            yield f"*Spans with GenAI keys alone are known by their scope:* {names}."
             yield ""
         yield "| role | fact | keys |"
         yield "|---|---|---|"

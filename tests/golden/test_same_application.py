@@ -21,6 +21,7 @@ NOT_RECORDED: dict[tuple[str, str, str], dict[str, str]] = {
     ("langchain", "openllmetry", "multi_query"): _NO_IDS,
     ("langchain", "openllmetry", "rerank"): _NO_IDS,
     ("langchain", "openllmetry", "batch"): _NO_IDS,
+    ("langchain", "openllmetry", "self_query"): _NO_IDS,
     ("langchain", "openllmetry", "plain_with_openai"): {
         **_NO_IDS,
         **dict.fromkeys(

@@ -15,7 +15,7 @@ from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.mapping import map_trace
-from otel_raglog.model import Run, Stage
+from otel_raglog.model import Run, Span, Stage
 
 FOLDER = Path(__file__).parents[1] / "golden" / "conventions"
 
@@ -41,6 +41,13 @@ def read_runs(path: Path, conventions: ConventionSet = BUILT_IN) -> list[Run]:
         for trace in [analyser.decode(held)]
     ]
     return [run for _, runs in sorted(mapped, key=lambda item: item[0]) for run in runs]
+
+
+def spans_in(path: Path) -> list[Span]:
+    """Return the spans of a trace file that are held."""
+    analyser = Analyser((), Rules1(), SystemClock())
+    held = read_files([path], markers=build_markers()).traces()
+    return [span for trace in held for span in analyser.decode(trace).spans]
 
 
 def seen_in(run: Run, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -79,6 +86,8 @@ def _retrieved(run: Run, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "scores": [None if c.score is None else round(c.score, 2) for c in chunks],
             "score_kind": next((chunk.score_kind.value for chunk in chunks), None),
             "top_k": step.top_k,
+            "filters": step.filters,
+            "fused": step.fused,
             "status": step.chunks.status.value,
         }
         found.append({key: full[key] for key in like})

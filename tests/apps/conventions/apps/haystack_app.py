@@ -5,9 +5,11 @@ from corpus import PAGES, QUESTION
 from haystack import Document, Pipeline, component
 from haystack.components.builders import ChatPromptBuilder, PromptBuilder
 from haystack.components.embedders import OpenAIDocumentEmbedder, OpenAITextEmbedder
+from haystack.components.evaluators import ContextRelevanceEvaluator, FaithfulnessEvaluator
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.joiners import DocumentJoiner
 from haystack.components.query import QueryExpander
+from haystack.components.rankers import LLMRanker
 from haystack.components.retrievers import (
     InMemoryBM25Retriever,
     InMemoryEmbeddingRetriever,
@@ -120,8 +122,39 @@ def hybrid(_: str) -> None:
     pipeline.run({"embedder": {"text": QUESTION}, "words": asked, "prompt": asked})
 
 
+def judged(_: str) -> None:
+    """Two searches, joined and ranked by a model; then evaluators in a pipeline of their own."""
+    model = OpenAIChatGenerator(model="stub-chat-1")
+    pipeline = _searching(3)
+    pipeline.add_component("words", InMemoryBM25Retriever(STORE, top_k=3))
+    pipeline.add_component("joiner", DocumentJoiner())
+    pipeline.add_component("ranker", LLMRanker(chat_generator=model, top_k=2))
+    template = f"Answer from the context only.\n\nContext:\n{CONTEXT}Question: {{{{ query }}}}"
+    pipeline.add_component("prompt", PromptBuilder(template, required_variables="*"))
+    pipeline.connect("retriever.documents", "joiner.documents")
+    pipeline.connect("words.documents", "joiner.documents")
+    pipeline.connect("joiner.documents", "ranker.documents")
+    pipeline.connect("ranker.documents", "prompt.documents")
+    pipeline.connect("prompt.prompt", "llm.messages")
+    asked = {"query": QUESTION}
+    given = {"embedder": {"text": QUESTION}, "words": asked, "ranker": asked, "prompt": asked}
+    answer = pipeline.run(given)["llm"]["replies"][0].text
+    evaluation = Pipeline()
+    settings = {"chat_generator": model, "progress_bar": False}
+    evaluation.add_component("faithfulness", FaithfulnessEvaluator(**settings))
+    evaluation.add_component("relevance", ContextRelevanceEvaluator(**settings))
+    found = {"questions": [QUESTION], "contexts": [[PAGES["bicycles"], PAGES["dogs"]]]}
+    evaluation.run({"faithfulness": {**found, "predicted_answers": [answer]}, "relevance": found})
+
+
 if __name__ == "__main__":
     options.run(
         ["haystack"],
-        {"plain": plain, "rerank": reranking, "expand": expanding, "hybrid": hybrid},
+        {
+            "plain": plain,
+            "rerank": reranking,
+            "expand": expanding,
+            "hybrid": hybrid,
+            "judged": judged,
+        },
     )
