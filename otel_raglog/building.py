@@ -12,7 +12,9 @@ from otel_raglog.clock import SystemClock
 from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.custom import Custom
 from otel_raglog.conventions.registry import BUILT_IN, marker_prefixes
-from otel_raglog.detect.rules1 import Rules1
+from otel_raglog.detect.choosing import build_detector
+from otel_raglog.detect.detector import Detector
+from otel_raglog.detect.policies import Policy
 from otel_raglog.options import Analysis, Conventions
 from otel_raglog.receive.markers import Markers
 
@@ -32,17 +34,28 @@ def build_analyser(
     quote_text: bool,
     failures: FailureObserver,
     conventions: ConventionSet = BUILT_IN,
+    detector: Detector | None = None,
 ) -> Analyser:
-    """Return the local detector. Raises :class:`ConfigError` when the model file is damaged."""
-    encoder = _build_encoder(options) if "similarity" in options.checks else None
+    """Return the local detector: that of the options, or ``detector``.
+
+    Raises:
+        ConfigError: the model file is damaged, or there is no such detector.
+    """
+    judge = detector or build_detector(options.detector, Policy(options.policy), options.thresholds)
+    wanted = {"similarity", "alignment"} & set(options.checks)
+    encoder = _build_encoder(options, tokens="alignment" in wanted) if wanted else None
     groups = tuple(f"{group}." for group in options.checks)
     checks = tuple(check for check in build_checks(encoder) if check.name.startswith(groups))
-    return Analyser(checks, Rules1(), SystemClock(), quote_text, failures, conventions)
+    return Analyser(checks, judge, SystemClock(), quote_text, failures, conventions)
 
 
-def _build_encoder(options: Analysis) -> MiniLmEncoder:
+def _build_encoder(options: Analysis, *, tokens: bool) -> MiniLmEncoder:
     threads = options.encoder_threads or min(_MOST_THREADS, os.cpu_count() or 1)
-    encoder = MiniLmEncoder(workers=threads, max_cached_vectors=options.encoder_cache_vectors)
+    encoder = MiniLmEncoder(
+        workers=threads,
+        max_cached_vectors=options.encoder_cache_vectors,
+        max_cached_token_bytes=(options.encoder_cache_token_mib << 20) if tokens else 0,
+    )
     encoder.load()
     return encoder
 

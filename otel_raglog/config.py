@@ -63,6 +63,11 @@ def load_config(
     return _with_folders(config, variables)
 
 
+def read_secret(variable: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return the secret that an environment variable holds; ``None`` without one."""
+    return (os.environ if environ is None else environ).get(variable) or None
+
+
 def _with_folders(config: Config, variables: Mapping[str, str]) -> Config:
     """Fill in the folders that were not named."""
     journal, dead_letters = config.journal, config.dead_letters

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from otel_raglog.custom_rules import CustomRule, idle_rule
-from otel_raglog.model import Signal
+from otel_raglog.model import Signal, Stage
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 _LONGEST_SECONDS = 7 * 24 * 3600
@@ -150,10 +150,25 @@ class Hold(_Section):
 class Analysis(_Section):
     """The detector."""
 
-    checks: tuple[Literal["rules", "similarity"], ...] = Field(
-        ("rules", "similarity"),
-        description="Groups of checks that run. similarity loads the sentence model; with none, "
+    checks: tuple[Literal["rules", "similarity", "alignment"], ...] = Field(
+        ("rules", "similarity", "alignment"),
+        description="Groups of checks that run. similarity and alignment load the sentence model; with none, "
         "runs are mapped and marked, and every verdict is unknown.",
+    )
+    detector: str = Field(
+        "rules-1",
+        description="rules-1, the name of a trained detector that comes with this version, or the "
+        "folder of one that otel-raglog train wrote.",
+    )
+    policy: Literal["monitoring", "paper"] = Field(
+        "monitoring",
+        description="Whose thresholds a trained detector takes: monitoring flags at most 5 % of "
+        "the sound runs, paper has the best F1 with at most 10 % of the sound stages flagged.",
+    )
+    thresholds: dict[Stage, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict,
+        description="Thresholds of your own for stages of a trained detector; see otel-raglog "
+        "thresholds.",
     )
     backlog_traces: int = Field(
         2_000,
@@ -171,6 +186,12 @@ class Analysis(_Section):
     )
     encoder_cache_vectors: int = Field(
         50_000, gt=0, description="Sentence vectors kept by text hash (1.5 kB each)."
+    )
+    encoder_cache_token_mib: int = Field(
+        64,
+        ge=0,
+        description="Most MiB of token vectors kept by text hash (0.15 MiB for a chunk of 200 "
+        "tokens); 0 keeps none.",
     )
 
 

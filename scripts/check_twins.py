@@ -18,6 +18,8 @@ COVERED = {
     "otel_raglog/commands/analyze.py": "tests/integration/test_commands.py",
     "otel_raglog/commands/config.py": "tests/integration/test_commands.py",
     "otel_raglog/commands/explain.py": "tests/integration/test_commands.py",
+    "otel_raglog/lab/labelling": "tests/unit/lab/test_labels.py",
+    "otel_raglog/lab/inject": "tests/unit/lab/inject/test_faults.py",
     "otel_raglog/mapping": "tests/golden/mapping/test_shapes.py",
     "otel_raglog/checks/similarity": "tests/unit/checks/similarity/test_stages.py",
 }

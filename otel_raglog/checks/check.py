@@ -3,17 +3,79 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from otel_raglog.model import Measurement, MeasurementStatus, Run, Stage
 
 
+class Unit(StrEnum):
+    """What a measurement's number is, which says in what range it lies."""
+
+    FLAG = "flag"
+    COUNT = "count"
+    RANK = "rank"
+    SHARE = "share"
+    RATIO = "ratio"
+    COSINE = "cosine"
+    RELEVANCE = "relevance"
+    CORRELATION = "correlation"
+    DIFFERENCE = "difference"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest value, both included."""
+        return _BOUNDS[self]
+
+
+_BOUNDS: Mapping[Unit, tuple[float, float]] = {
+    Unit.FLAG: (0.0, 1.0),
+    Unit.COUNT: (0.0, math.inf),
+    Unit.RANK: (1.0, math.inf),
+    Unit.SHARE: (0.0, 1.0),
+    Unit.RATIO: (0.0, math.inf),
+    Unit.COSINE: (-1.0, 1.0),
+    Unit.RELEVANCE: (0.0, 1.0),
+    Unit.CORRELATION: (-1.0, 1.0),
+    Unit.DIFFERENCE: (-2.0, 2.0),
+}
+
+
+class Suspect(StrEnum):
+    """Which end of a measurement's range speaks for a fault, when one does."""
+
+    HIGH = "high"
+    LOW = "low"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a measurement is: ``<stage>.<what>``, its unit, what it says, and which end is suspect."""
+
+    name: str
+    unit: Unit
+    suspect: Suspect
+    meaning: str
+
+    @property
+    def stage(self) -> Stage:
+        """The stage that it is of."""
+        return _stage(self.name)
+
+
+def names_of(declarations: Iterable[Declaration]) -> tuple[str, ...]:
+    """Return the measurements' names, in order."""
+    return tuple(declaration.name for declaration in declarations)
+
+
 class Check(Protocol):
     """Measures one stage of a run. Stateless; the same run gives the same measurements.
 
-    ``name`` is ``<kind>.<stage>``. ``measures`` names every measurement that ``measure`` may
-    yield, each ``<stage>.<what>``. A measurement that is not defined for a run is yielded as
+    ``name`` is ``<kind>.<stage>``. ``declarations`` say what every measurement is that ``measure``
+    may yield, ``measures`` are their names. A measurement that is not defined for a run is yielded as
     ``not_applicable`` with a reason; values are finite.
     """
 
@@ -22,6 +84,9 @@ class Check(Protocol):
 
     @property
     def stage(self) -> Stage: ...  # noqa: D102
+
+    @property
+    def declarations(self) -> tuple[Declaration, ...]: ...  # noqa: D102
 
     @property
     def measures(self) -> tuple[str, ...]: ...  # noqa: D102

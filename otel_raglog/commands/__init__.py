@@ -13,10 +13,14 @@ import otel_raglog
 from otel_raglog.commands.analyze import analyze
 from otel_raglog.commands.config import config_app
 from otel_raglog.commands.demo import demo
+from otel_raglog.commands.evaluate import evaluate
 from otel_raglog.commands.exit_codes import BAD_INPUT, INTERRUPTED
 from otel_raglog.commands.explain import explain
+from otel_raglog.commands.lab import lab_app
 from otel_raglog.commands.replay import replay
 from otel_raglog.commands.serve import serve
+from otel_raglog.commands.thresholds import thresholds
+from otel_raglog.commands.train import train
 from otel_raglog.errors import RaglogError
 from otel_raglog.logs import configure_logs
 
@@ -33,7 +37,11 @@ app.command()(demo)
 app.command()(analyze)
 app.command()(explain)
 app.command()(replay)
+app.command()(train)
+app.command()(thresholds)
+app.command()(evaluate)
 app.add_typer(config_app, name="config")
+app.add_typer(lab_app, name="lab")
 
 
 def _print_version(wanted: bool) -> None:

@@ -29,6 +29,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_CSV_FIELD = 2**31 - 1
 _LIST_COLUMNS = (
     "history", "rewrites", "retrieved", "reranked", "passed", "tokens", "steps",
+    "labels", "injected", "reference",
 )  # fmt: skip
 _FILE_LIMITS = Limits(max_request_bytes=2**31 - 1, max_spans_per_request=10_000_000)
 _SHOWN = 120
@@ -43,7 +44,8 @@ class Reading:
     """What files held: requests in order of arrival, run records, and what could not be read.
 
     ``requests`` are the spans of each and, when files were read to be sent, dead letters and
-    requests of other signals as they are. ``problems`` are sentences that name file and line; the
+    requests of other signals as they are. ``records`` are what ``runs`` were read from, when
+    asked for: they alone hold labels. ``problems`` are sentences that name file and line; the
     rest of the file is not lost.
     """
 
@@ -52,6 +54,8 @@ class Reading:
     requests: list[Batch | Payload] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    keep_records: bool = False
+    records: list[Mapping[str, object]] = field(default_factory=list)
 
     @property
     def batches(self) -> list[Batch]:
@@ -72,14 +76,19 @@ class Reading:
 
 
 def read_files(
-    paths: Sequence[Path], *, to_send: bool = False, markers: Markers | None = None
+    paths: Sequence[Path],
+    *,
+    to_send: bool = False,
+    markers: Markers | None = None,
+    keep_records: bool = False,
 ) -> Reading:
     """Return what ``paths`` hold: OTLP JSON, JSON lines or protobuf, dead letters, run records.
 
     Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped. Read
     ``to_send``, dead letters and logs and metrics are kept as they are; else the spans in dead
     letters are read, and what holds no spans is a problem. ``markers`` are what makes a span worth
-    reading, where that is more than what is built in.
+    reading, where that is more than what is built in. With ``keep_records`` the records themselves
+    are kept beside their runs.
 
     A file that cannot be opened, or is of another kind, is a problem like a line that cannot be
     read: it does not cost the other files.
@@ -87,7 +96,7 @@ def read_files(
     Raises:
         BadInput: nothing could be read at all.
     """
-    reading = Reading(to_send, markers or build_markers())
+    reading = Reading(to_send, markers or build_markers(), keep_records=keep_records)
     unread: list[str] = []
     for path in paths:
         try:
@@ -262,6 +271,8 @@ def _add_records(
             reading.problems.append(f"{path}, line {number}: {error}")
         else:
             added += 1
+            if reading.keep_records:
+                reading.records.append(record)
     return added
 
 

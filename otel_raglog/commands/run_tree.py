@@ -19,6 +19,7 @@ from otel_raglog.model import (
     Step,
     Verdict,
 )
+from otel_raglog.report.documents import documents_of, way_of
 
 _WIDTH = 100
 
@@ -54,6 +55,11 @@ def run_tree(report: Report, *, measurements: bool) -> Tree:
     if any(state.steps for state in run.stages.values()):
         for stage in Stage:
             _add_stage(tree, report, stage, measurements=measurements)
+    documents = documents_of(run)
+    if documents:
+        branch = tree.add(text_of("documents"))
+        for number, document in enumerate(documents, 1):
+            branch.add(text_of(f"{document.id or f'chunk {number}'}: {way_of(document)}"))
     return tree
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from otel_raglog.model import Report, RunVerdict, Stage, StageVerdict, Verdict
+from otel_raglog.report.documents import documents_of, way_of
 
 _STYLES = {
     StageVerdict.FAULTY: "bold red",
@@ -22,6 +23,7 @@ _RUN_STYLES = {
     RunVerdict.UNKNOWN: "yellow",
 }
 _QUESTION_WIDTH = 48
+_MOST_DOCUMENTS = 10
 
 
 def verdict_text(verdict: Verdict) -> Text:
@@ -97,3 +99,16 @@ def print_explanations(report: Report, console: Console) -> None:
         faults = ", ".join(fault.value for fault in verdict.fault_types)
         line = f"{report.run.run_id} {stage.value}: {faults}: {verdict.explanation}"
         console.print(Text(printable(line)), soft_wrap=True)
+    if report.faulty_stages:
+        _print_documents(report, console)
+
+
+def _print_documents(report: Report, console: Console) -> None:
+    """Print what became of the chunks of a faulty run, a line each."""
+    documents = documents_of(report.run)
+    for number, document in enumerate(documents[:_MOST_DOCUMENTS], 1):
+        line = f"  {document.id or f'chunk {number}'}: {way_of(document)}"
+        console.print(Text(printable(line), style="dim"), soft_wrap=True)
+    if len(documents) > _MOST_DOCUMENTS:
+        more = f"  and {len(documents) - _MOST_DOCUMENTS} more"
+        console.print(Text(more, style="dim"), soft_wrap=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from otel_raglog.model import (
+    FAULT_TYPES,
     FaultType,
     Measurement,
     Stage,
@@ -53,22 +54,29 @@ EVIDENCE: Mapping[FaultType, tuple[str, ...]] = {
         "rewriter.names_dropped",
         "rewriter.qualifiers_dropped",
         "rewriter.words_dropped_share",
+        "rewriter.entity_kept_least",
+        "rewriter.token_kept_least",
     ),
     FaultType.ADDS_CONSTRAINT: (
         "rewriter.numbers_added",
         "rewriter.names_added",
         "rewriter.qualifiers_added",
         "rewriter.words_added_share",
+        "rewriter.entity_backed_least",
+        "rewriter.token_backed_least",
     ),
     FaultType.CHANGES_ENTITY: (
         "rewriter.names_swapped",
         "rewriter.numbers_swapped",
         "rewriter.names_dropped",
+        "rewriter.entity_kept_least",
+        "rewriter.entity_backed_least",
     ),
     FaultType.CHANGES_INTENT: (
         "rewriter.negation_changed",
         "rewriter.answer_kind_changed",
         "rewriter.meaning_kept",
+        "rewriter.token_agreement",
     ),
     FaultType.TRUNCATED_INPUT: ("embedder.cut_share",),
     FaultType.MISSPELLED_INPUT: ("embedder.misspelled_words",),
@@ -85,12 +93,16 @@ EVIDENCE: Mapping[FaultType, tuple[str, ...]] = {
         "retriever.names_missing_share",
         "retriever.union_coverage",
         "retriever.best_coverage",
+        "retriever.asked_kind_fit",
+        "retriever.token_fit",
+        "retriever.asked_kind_near",
     ),
     FaultType.EVIDENCE_EXCLUDED: (
         "reranker.empty",
         "reranker.relevance_gap",
         "reranker.words_only_in_excluded",
         "reranker.coverage_gap",
+        "reranker.token_fit_gap",
     ),
     FaultType.EVIDENCE_DROPPED: (
         "assembly.dropped",
@@ -109,11 +121,29 @@ EVIDENCE: Mapping[FaultType, tuple[str, ...]] = {
         "generator.words_unsupported_share",
         "generator.joint_support",
         "generator.weakest_sentence",
+        "generator.names_missing_near",
+        "generator.numbers_missing_near",
+        "generator.window_coverage",
+        "generator.token_window_least",
+        "generator.worst_sentence_tokens",
+        "generator.joint_words",
+        "generator.asked_kind_gap",
+        "generator.answer_place_gap",
     ),
-    FaultType.MISSTATED_NUMBER: ("generator.numbers_unsupported",),
+    FaultType.MISSTATED_NUMBER: ("generator.numbers_unsupported", "generator.numbers_missing_near"),
     FaultType.INCOMPLETE: ("generator.answer_empty", "generator.blocked"),
-    FaultType.OFF_QUESTION: ("generator.answer_kind_missing", "generator.answer_drift"),
-    FaultType.SHOULD_ABSTAIN: ("generator.context_empty", "generator.answer_without_evidence"),
+    FaultType.OFF_QUESTION: (
+        "generator.answer_kind_missing",
+        "generator.answer_drift",
+        "generator.answer_place_gap",
+        "generator.asked_kind_gap",
+    ),
+    FaultType.SHOULD_ABSTAIN: (
+        "generator.context_empty",
+        "generator.answer_without_evidence",
+        "generator.own_words_near_best_fit",
+        "generator.joint_words",
+    ),
     FaultType.WRONG_REFUSAL: ("generator.refusal_despite_evidence",),
     FaultType.OUTPUT_TRUNCATED: ("generator.cut_off", "generator.unfinished"),
 }
@@ -203,11 +233,23 @@ def _faults(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]
             for name in EVIDENCE[fault]
             if name in found and found[name].evidence and found[name].evidence not in said
         ][:_EVIDENCE_PER_TYPE]
+        phrases = phrases or list(_other_evidence(verdict.stage, found, said))[:1]
         said.update(phrases)
         what = _WHAT[fault]
         yield _sentence(f"{what}: {'; '.join(phrases)}" if phrases else what)
     if not verdict.fault_types:
         yield "This stage looks faulty."
+
+
+def _other_evidence(
+    stage: Stage, found: Mapping[str, Measurement], said: Collection[str]
+) -> Iterator[str]:
+    """Yield what else was found of the stage: a type may be named for what has no words."""
+    for fault in FAULT_TYPES[stage]:
+        for name in EVIDENCE[fault]:
+            phrase = found[name].evidence if name in found else ""
+            if phrase and phrase not in said:
+                yield phrase
 
 
 def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from otel_raglog.model import (
     TokenUsage,
     Verdict,
 )
+from otel_raglog.report.documents import Document, documents_of
 
 Json: TypeAlias = dict[str, Any]
 
@@ -54,6 +55,19 @@ def to_json(report: Report, *, content: bool = True) -> Json:
         "tokens": _tokens(run.tokens),
         "notes": list(run.notes),
         "stages": {stage.value: _stage(report, stage, content=content) for stage in Stage},
+        "documents": [_document(item) for item in documents_of(run)],
+    }
+
+
+def _document(item: Document) -> Json:
+    return {
+        "id": item.id,
+        "retrieved_rank": item.retrieved,
+        "reranked_rank": item.reranked,
+        "in_prompt": item.fate and item.fate.value,
+        "kept_share": item.kept,
+        "answer_share": item.answer_share,
+        "used": item.used,
     }
 
 

@@ -3,30 +3,44 @@
 Run with ``make bench``, or ``python tests/bench/analysis.py [--json] [FILE...]`` for traces or run
 records of your own. CPU time is that of the whole process over all threads, so it holds whatever
 the number of threads is.
+
+The second table is for runs of one shape: 6 chunks of 200 tokens, an answer of three sentences, a
+rewrite and an embedding; median and 95th percentile over ``--shaped-runs`` runs, each of other
+texts. Cold: no text was seen before. Warm: the vectors of the chunks are cached, question and
+answer are new. ``--model DIR`` also measures a trained detector.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
+import re
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 from tokenizers import Tokenizer
 
 from otel_raglog import samples
 from otel_raglog.analysis import Analyser
+from otel_raglog.checks.check import Check
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.runner import measure
 from otel_raglog.checks.similarity.encoder import BUNDLED_MODEL, MiniLmEncoder
 from otel_raglog.clock import SystemClock
 from otel_raglog.commands.reading import Reading, read_files
+from otel_raglog.detect.artifact import load_artifact
+from otel_raglog.detect.detector import Detector
+from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.mapping import map_trace
+from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import HeldTrace, Report, Run, Trace, present
 from otel_raglog.report.annotations import AnnotationOptions, annotate
 
@@ -34,6 +48,9 @@ YARDSTICK = (
     "The yardstick: one sentence of plain English, encoded once, alone, by the bundled model."
 )
 REPEATS = 5
+CHUNKS, CHUNK_TOKENS, ANSWER_SENTENCES = 6, 200, 3
+TOKEN_CACHE_BYTES = 64 << 20
+SEED = 20261130
 
 
 def cpu_ms(work: Callable[[], object], repeats: int = 1) -> float:
@@ -98,6 +115,117 @@ def rows(reading: Reading) -> Iterator[tuple[str, float]]:
     )
 
 
+def shaped_rows(count: int, model: Path | None) -> Iterator[tuple[str, list[float]]]:
+    """Yield each part's name and its milliseconds of CPU for each of ``count`` runs."""
+    runs = [run_from_record(record) for record in shaped_records(count)]
+    groups = list(dict.fromkeys(kind_of(check) for check in build_checks(new_encoder(tokens=True))))
+    sets = {group: (group,) for group in groups}
+    sets |= {"light (rules + similarity)": ("rules", "similarity"), "full (all groups)": (*groups,)}
+    for name, wanted in sets.items():
+        yield f"{name}, cold", each_ms(runs, checks_of(wanted))
+        if name == "rules":
+            continue
+        warm = checks_of(wanted)
+        for run in runs:
+            measure(chunks_only(run), warm)
+        yield f"{name}, chunk cache warm", each_ms(runs, warm)
+    everything = checks_of((*groups,))
+    measured = [measure(run, everything) for run in runs]
+    detectors: list[Detector] = [Rules1()]
+    if model is not None:
+        detectors.append(Ensemble(load_artifact(model)))
+    for detector in detectors:
+        detector.judge(runs[0], measured[0])
+        yield (
+            f"detector {detector.version}",
+            [
+                cpu_ms(partial(detector.judge, run, found), REPEATS)
+                for run, found in zip(runs, measured, strict=True)
+            ],
+        )
+
+
+def kind_of(check: Check) -> str:
+    """Return the group of a check."""
+    return check.name.partition(".")[0]
+
+
+def new_encoder(*, tokens: bool) -> MiniLmEncoder:
+    """Return an encoder that has seen nothing but a warm-up; ``tokens`` as alignment needs it."""
+    encoder = MiniLmEncoder(workers=1, max_cached_token_bytes=TOKEN_CACHE_BYTES if tokens else 0)
+    encoder.encode(["warm up: load the model"])
+    return encoder
+
+
+def checks_of(groups: Sequence[str]) -> list[Check]:
+    """Return new checks of ``groups`` whose caches are empty, warmed up on another run."""
+    only_similarity = not set(groups) - {"rules", "similarity"}
+    checks = [
+        check
+        for check in build_checks(new_encoder(tokens=not only_similarity))
+        if kind_of(check) in groups
+    ]
+    measure(run_from_record(next(shaped_records(1, seed=SEED + 1))), checks)
+    return checks
+
+
+def each_ms(runs: Sequence[Run], checks: Sequence[Check]) -> list[float]:
+    """Return the milliseconds of CPU for each run, measured once: a second time all is cached."""
+    return [cpu_ms(partial(measure, run, checks)) for run in runs]
+
+
+def shaped_records(count: int, seed: int = SEED) -> Iterator[dict[str, object]]:
+    """Yield run records of the one shape, from sentences of the bundled handbook.
+
+    Every chunk, question and answer is another text: sentences in another order, with a number of
+    their own.
+    """
+    tokenizer = Tokenizer.from_file(str(BUNDLED_MODEL / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    pages = "\n".join(samples.read_handbook().values())
+    sentences = sorted(
+        {line.strip() for line in re.split(r"(?<=[.])\s+|\n+", pages) if line.strip().endswith(".")}
+    )
+    chance = random.Random(seed)
+    for number in range(count):
+        chunks = [
+            shaped_chunk(tokenizer, sentences, chance, n + 100 * number) for n in range(CHUNKS)
+        ]
+        said = [chance.choice(re.split(r"(?<=[.]) ", chunk)) for chunk in chunks[:ANSWER_SENTENCES]]
+        topic = " ".join(chance.choice(sentences).rstrip(".").split()[:10])
+        question = f"What does part {number} of the handbook say about this: {topic}?"
+        rewrite = f"handbook part {number}: {topic}"
+        context = "\n\n".join(chunks)
+        yield {
+            "id": f"shaped-{number}",
+            "question": question,
+            "rewrites": [rewrite],
+            "embedder_input": rewrite,
+            "retrieved": [{"id": f"c{n}", "text": text} for n, text in enumerate(chunks)],
+            "passed": [f"c{n}" for n in range(CHUNKS)],
+            "prompt": f"Answer from the context.\n\n{context}\n\nQuestion: {question}",
+            "answer": " ".join(said),
+            "finish_reason": "stop",
+        }
+
+
+def shaped_chunk(
+    tokenizer: Tokenizer, sentences: Sequence[str], chance: random.Random, number: int
+) -> str:
+    """Return sentences of the handbook, cut to ``CHUNK_TOKENS`` of the model's tokens."""
+    text = f"Part {number}."
+    while len(tokenizer.encode(text).ids) < CHUNK_TOKENS:
+        text += f" {chance.choice(sentences)}"
+    end = tokenizer.encode(text).offsets[CHUNK_TOKENS - 2][1]
+    return text[:end]
+
+
+def p95(values: Sequence[float]) -> float:
+    """Return the 95th percentile."""
+    return float(np.percentile(values, 95))
+
+
 def annotated(held: HeldTrace, trace: Trace, reports: Sequence[Report]) -> list[bytes]:
     """Return the held spans' bytes as they go out, with the verdicts behind their own."""
     decoded = {span.span_id: span for span in trace.spans}
@@ -149,6 +277,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--shaped-runs", type=int, default=30)
+    parser.add_argument("--model", type=Path)
     options = parser.parse_args()
     if options.files:
         reading = read_files(options.files)
@@ -157,13 +287,26 @@ def main() -> None:
             reading = read_files([bundled.traces])
     described, measured = shape(reading), list(rows(reading))
     unit = measured[0][1]
+    shaped = {
+        name: (statistics.median(values), p95(values))
+        for name, values in shaped_rows(options.shaped_runs, options.model)
+    }
     if options.json:
-        json.dump({"shape": described, "cpu_ms": dict(measured)}, sys.stdout, indent=2)
+        of_one_shape = {name: {"median": m, "p95": p} for name, (m, p) in shaped.items()}
+        found = {"shape": described, "cpu_ms": dict(measured), "shaped_cpu_ms": of_one_shape}
+        json.dump(found, sys.stdout, indent=2)
         return
     print("holds for: " + ", ".join(f"{value} {name}" for name, value in described.items()))
     print(f"{'part':40} {'ms CPU per run':>15} {'yardsticks':>11}")
     for name, milliseconds in measured:
         print(f"{name:40} {milliseconds:15.3f} {milliseconds / unit:11.2f}")
+    print(
+        f"\nholds for: {options.shaped_runs} runs of {CHUNKS} chunks of {CHUNK_TOKENS} tokens, "
+        f"answers of {ANSWER_SENTENCES} sentences"
+    )
+    print(f"{'ms CPU per run':40} {'median':>11} {'p95':>11} {'yardsticks':>11}")
+    for name, (median, high) in shaped.items():
+        print(f"{name:40} {median:11.3f} {high:11.3f} {median / unit:11.2f}")
 
 
 if __name__ == "__main__":

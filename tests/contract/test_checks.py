@@ -86,13 +86,16 @@ RUNS = {
 @pytest.mark.parametrize("check", BY_NAME)
 @pytest.mark.parametrize("run", [pytest.param(run, id=name) for name, run in RUNS.items()])
 def test_every_check_measures_finitely_or_says_why_not(check: Check, run: Run) -> None:
-    """On any run: no exception, no NaN, only declared names, a reason where a value is missing."""
+    """On any run: no exception, no NaN, only declared names, in their range, a reason where a value is missing."""
+    units = {item.name: item.unit for item in check.declarations}
     for measurement in check.measure(run):
         assert measurement.name in check.measures
         assert measurement.stage is check.stage
         if measurement.status is MeasurementStatus.MEASURED:
             assert measurement.value is not None
             assert math.isfinite(measurement.value)
+            low, high = units[measurement.name].bounds
+            assert low <= measurement.value <= high, measurement
         else:
             assert measurement.value is None
             assert measurement.reason
@@ -122,6 +125,16 @@ def test_evidence_quotes_no_chunk(check: Check) -> None:
         assert not any(text[i : i + 30] in measurement.evidence for text in chunks for i in (0, 20))
 
 
+@pytest.mark.parametrize("check", BY_NAME)
+def test_every_measurement_is_declared(check: Check) -> None:
+    """With a stage, a unit that bounds it, and what it says."""
+    assert check.measures == tuple(item.name for item in check.declarations)
+    for item in check.declarations:
+        assert item.stage is check.stage
+        assert item.unit.bounds[0] < item.unit.bounds[1]
+        assert item.meaning
+
+
 def test_no_two_checks_measure_the_same() -> None:
     """A measurement has one source."""
     names = [name for check in CHECKS for name in check.measures]
@@ -142,7 +155,8 @@ def test_detector_and_explanations_name_measurements_that_exist() -> None:
 def test_every_measurement_and_every_clue_is_documented() -> None:
     """A constant without its reason is not finished."""
     docs = Path(__file__).parents[2] / "docs"
-    checks, detector = ((docs / name).read_text("utf-8") for name in ("checks.md", "detector.md"))
-    assert [n for check in CHECKS for n in check.measures if f"`{n}`" not in checks] == []
+    detector = (docs / "detector.md").read_text("utf-8")
+    measurements = (docs / "reference" / "measurements.md").read_text("utf-8")
+    assert [n for check in CHECKS for n in check.measures if f"`{n}`" not in measurements] == []
     used = {clue.measurement for clues in CLUES.values() for clue in clues}
     assert sorted(name for name in used if f"`{name}`" not in detector) == []

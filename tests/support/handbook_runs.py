@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from otel_raglog.checks.check import Check
+from otel_raglog.checks.similarity.encoder import TokenVectors
 from otel_raglog.model import (
     NOT_CAPTURED,
     AssemblyStep,
@@ -155,3 +156,15 @@ class FakeEncoder:
                 rows[row, int.from_bytes(digest, "big") % self.dimensions] += 1
             rows[row] /= np.linalg.norm(rows[row])
         return rows
+
+    def encode_tokens(self, texts: Sequence[str]) -> tuple[TokenVectors, ...]:
+        """Return a token for each word: the same word has the same vector everywhere."""
+        return tuple(self._tokens(text) for text in texts)
+
+    def _tokens(self, text: str) -> TokenVectors:
+        found = [*re.finditer(r"\w+", text)]
+        vectors = self.encode([match.group() for match in found])
+        return TokenVectors(
+            vectors.astype(np.float16),
+            np.asarray([match.start() for match in found], dtype=np.int32),
+        )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_raglog.config import Config, known_options, load_config, show_config
+from otel_raglog.config import Config, known_options, load_config, read_secret, show_config
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Signal
 from otel_raglog.options import otlp_kind
@@ -391,3 +391,10 @@ def test_a_section_that_is_misspelt_names_the_section(tmp_path):
     """And not an option within it."""
     with pytest.raises(ConfigError, match=r"unknown option receeive: did you mean receive\?"):
         load_config(write(tmp_path, "receeive: {}"), {}, {})
+
+
+def test_a_secret_is_what_a_variable_holds() -> None:
+    """An empty one is none; the process's own variables are read when no others are given."""
+    assert read_secret("KEY", {"KEY": "k"}) == "k"
+    assert read_secret("KEY", {"KEY": ""}) is None
+    assert read_secret("OTEL_RAGLOG_NO_SUCH_VARIABLE") is None

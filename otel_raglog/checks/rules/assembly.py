@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+)
 from otel_raglog.checks.phrases import chunk_name, counted
 from otel_raglog.checks.reading import (
     answering_step,
@@ -80,7 +87,57 @@ class AssemblyRules:
         "assembly.kept_share",
         "assembly.lost_words_share",
     )
-    measures = (*_of_chunks, "assembly.blank_slots", "assembly.budget_ratio")
+    declarations = (
+        Declaration(
+            "assembly.intact_share",
+            Unit.SHARE,
+            Suspect.LOW,
+            "share of the selected chunks that are whole in the prompt",
+        ),
+        Declaration(
+            "assembly.dropped",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "selected chunks that are not in the prompt",
+        ),
+        Declaration(
+            "assembly.truncated",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "selected chunks of which only the beginning is in the prompt",
+        ),
+        Declaration(
+            "assembly.altered",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "selected chunks of which only parts are in the prompt",
+        ),
+        Declaration(
+            "assembly.kept_share",
+            Unit.SHARE,
+            Suspect.LOW,
+            "share of the selected text that is in the prompt",
+        ),
+        Declaration(
+            "assembly.lost_words_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the question's words that were selected but are not in the prompt",
+        ),
+        Declaration(
+            "assembly.blank_slots",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "empty context headings or tags, unfilled template variables, empty numbered slots; none when nothing was selected",
+        ),
+        Declaration(
+            "assembly.budget_ratio",
+            Unit.RATIO,
+            Suspect.NEITHER,
+            "prompt tokens / the model's window (`rules/context_limits.json`), when both are known",
+        ),
+    )
+    measures = names_of(declarations)
 
     def __init__(self, limits: Mapping[str, int] | None = None) -> None:
         self._limits = limits if limits is not None else context_limits()

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+)
 from otel_raglog.checks.embedded import embedded_for
 from otel_raglog.checks.phrases import listing, number_listing
 from otel_raglog.checks.reading import rewrites_of
@@ -31,17 +38,58 @@ class EmbedderRules:
 
     name = "rules.embedder"
     stage = Stage.EMBEDDER
-    measures = (
-        "embedder.cut_share",
-        "embedder.misspelled_words",
-        "embedder.words_dropped_share",
-        "embedder.words_added_share",
-        "embedder.numbers_changed",
-        "embedder.corrupted_share",
-        "embedder.length_ratio",
-        "embedder.faithful",
-        "embedder.empty",
+    declarations = (
+        Declaration(
+            "embedder.cut_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the query's words missing at one end of an otherwise equal text",
+        ),
+        Declaration(
+            "embedder.misspelled_words",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "words one to three edits away from a word of the query that is missing",
+        ),
+        Declaration(
+            "embedder.words_dropped_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the query's content words that the embedded text lacks",
+        ),
+        Declaration(
+            "embedder.words_added_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the embedded text's content words that the query lacks",
+        ),
+        Declaration(
+            "embedder.numbers_changed",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "numbers that only one of query and embedded text has",
+        ),
+        Declaration(
+            "embedder.corrupted_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of characters that are replacement marks, controls, mojibake or encoded blobs",
+        ),
+        Declaration(
+            "embedder.length_ratio",
+            Unit.RATIO,
+            Suspect.NEITHER,
+            "words of the embedded text / words of the query",
+        ),
+        Declaration(
+            "embedder.faithful",
+            Unit.FLAG,
+            Suspect.LOW,
+            "1 when the query was embedded word for word",
+        ),
+        Declaration("embedder.empty", Unit.FLAG, Suspect.HIGH, "1 when an empty text was embedded"),
     )
+    measures = names_of(declarations)
 
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield every measurement of ``measures`` for every embedding step."""

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from otel_raglog.checks.check import all_not_applicable, measured, not_applicable
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+    not_applicable,
+)
 from otel_raglog.checks.phrases import listing, number_listing
 from otel_raglog.checks.reading import (
     Context,
@@ -95,13 +103,78 @@ class GeneratorRules:
         "generator.joint_support",
         "generator.answer_kind_missing",
     )
-    measures = (
-        "generator.cut_off",
-        "generator.blocked",
-        *_of_answer,
-        "generator.context_empty",
-        *_of_grounding,
+    declarations = (
+        Declaration(
+            "generator.cut_off",
+            Unit.FLAG,
+            Suspect.HIGH,
+            "1 when the finish reason says that the answer was cut off",
+        ),
+        Declaration(
+            "generator.blocked",
+            Unit.FLAG,
+            Suspect.HIGH,
+            "1 when the finish reason says that a filter stopped the answer",
+        ),
+        Declaration(
+            "generator.answer_empty", Unit.FLAG, Suspect.HIGH, "1 when the answer is empty"
+        ),
+        Declaration(
+            "generator.refusal_share",
+            Unit.SHARE,
+            Suspect.NEITHER,
+            "share of the answer's sentences that decline",
+        ),
+        Declaration(
+            "generator.refuses", Unit.FLAG, Suspect.NEITHER, "1 when the answer as a whole declines"
+        ),
+        Declaration(
+            "generator.unfinished",
+            Unit.FLAG,
+            Suspect.HIGH,
+            "1 when a long answer stops without an end",
+        ),
+        Declaration(
+            "generator.context_empty", Unit.FLAG, Suspect.HIGH, "1 when the prompt holds no context"
+        ),
+        Declaration(
+            "generator.numbers_unsupported",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "numbers of the answer that neither prompt, question nor history has; roundings and small counts are none",
+        ),
+        Declaration(
+            "generator.names_unsupported",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "the same of names; abbreviations of the answer's own words are none",
+        ),
+        Declaration(
+            "generator.words_unsupported_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the answer's own words that the prompt lacks",
+        ),
+        Declaration(
+            "generator.novel_words",
+            Unit.COUNT,
+            Suspect.NEITHER,
+            "content words of the answer that the question does not have",
+        ),
+        Declaration(
+            "generator.joint_support",
+            Unit.SHARE,
+            Suspect.LOW,
+            "the best chunk's share of the answer's own words times its coverage of the question",
+        ),
+        Declaration(
+            "generator.answer_kind_missing",
+            Unit.FLAG,
+            Suspect.HIGH,
+            "1 when a number or time was asked for and none is stated, or a long answer only echoes the question",
+        ),
     )
+    measures = names_of(declarations)
 
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield every measurement of ``measures`` once, if the run has a generator."""

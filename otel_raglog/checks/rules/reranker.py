@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+)
 from otel_raglog.checks.phrases import chunk_name, counted, listing
 from otel_raglog.checks.reading import (
     chunk_text,
@@ -29,7 +36,28 @@ class RerankerRules:
     name = "rules.reranker"
     stage = Stage.RERANKER
     _of_text = ("reranker.coverage_gap", "reranker.words_only_in_excluded")
-    measures = ("reranker.excluded", "reranker.selected", "reranker.empty", *_of_text)
+    declarations = (
+        Declaration(
+            "reranker.excluded", Unit.COUNT, Suspect.NEITHER, "how many candidates were excluded"
+        ),
+        Declaration("reranker.selected", Unit.COUNT, Suspect.NEITHER, "how many were passed on"),
+        Declaration(
+            "reranker.empty", Unit.FLAG, Suspect.HIGH, "1 when none of the candidates was passed on"
+        ),
+        Declaration(
+            "reranker.coverage_gap",
+            Unit.DIFFERENCE,
+            Suspect.HIGH,
+            "coverage of the question by the best excluded chunk minus that by the best selected one",
+        ),
+        Declaration(
+            "reranker.words_only_in_excluded",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "weighted share of the question's words that only excluded chunks have",
+        ),
+    )
+    measures = names_of(declarations)
 
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield every measurement of ``measures`` for every reranking step."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+)
 from otel_raglog.checks.phrases import chunk_name, counted, listing
 from otel_raglog.checks.reading import chunk_text, question_of, readable, retrieved_of
 from otel_raglog.checks.text.coverage import coverage, question_weights
@@ -42,14 +49,73 @@ class RetrieverRules:
         "retriever.sentence_cut_share",
         "retriever.table_cut_share",
     )
-    measures = (
-        "retriever.empty",
-        "retriever.chunks",
-        "retriever.shortfall",
-        "retriever.filtered",
-        "retriever.duplicate_share",
-        *_of_text,
+    declarations = (
+        Declaration("retriever.empty", Unit.FLAG, Suspect.HIGH, "1 when nothing was retrieved"),
+        Declaration(
+            "retriever.chunks", Unit.COUNT, Suspect.NEITHER, "how many chunks were retrieved"
+        ),
+        Declaration(
+            "retriever.shortfall", Unit.SHARE, Suspect.HIGH, "share of top_k that is missing"
+        ),
+        Declaration(
+            "retriever.filtered", Unit.FLAG, Suspect.NEITHER, "1 when a filter was applied"
+        ),
+        Declaration(
+            "retriever.duplicate_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of chunks that repeat another's text",
+        ),
+        Declaration(
+            "retriever.best_coverage",
+            Unit.SHARE,
+            Suspect.LOW,
+            "coverage of the question by the best chunk",
+        ),
+        Declaration(
+            "retriever.union_coverage",
+            Unit.SHARE,
+            Suspect.LOW,
+            "coverage of the question by all chunks together",
+        ),
+        Declaration(
+            "retriever.low_coverage_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of chunks whose coverage is below 0.34",
+        ),
+        Declaration(
+            "retriever.names_missing_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the question's names that no chunk has",
+        ),
+        Declaration(
+            "retriever.numbers_missing",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "years and percentages of the question that no chunk has",
+        ),
+        Declaration(
+            "retriever.garbled_share",
+            Unit.SHARE,
+            Suspect.NEITHER,
+            "share of chunks with garbled text (an ingestion hint)",
+        ),
+        Declaration(
+            "retriever.sentence_cut_share",
+            Unit.SHARE,
+            Suspect.NEITHER,
+            "share of chunks that begin or end inside a sentence (an ingestion hint)",
+        ),
+        Declaration(
+            "retriever.table_cut_share",
+            Unit.SHARE,
+            Suspect.NEITHER,
+            "share of chunks with table rows without their heading (an ingestion hint)",
+        ),
     )
+    measures = names_of(declarations)
 
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield every measurement of ``measures`` once, if the run has a retriever."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+)
 from otel_raglog.checks.phrases import listing, number_listing
 from otel_raglog.checks.reading import (
     chunks_of,
@@ -49,24 +56,93 @@ class RewriterRules:
 
     name = "rules.rewriter"
     stage = Stage.REWRITER
-    measures = (
-        "rewriter.numbers_added",
-        "rewriter.numbers_dropped",
-        "rewriter.names_added",
-        "rewriter.names_dropped",
-        "rewriter.numbers_swapped",
-        "rewriter.names_swapped",
-        "rewriter.qualifiers_added",
-        "rewriter.qualifiers_dropped",
-        "rewriter.negation_changed",
-        "rewriter.answer_kind_changed",
-        "rewriter.words_dropped_share",
-        "rewriter.words_added_share",
-        "rewriter.rewrites",
-        "rewriter.length_ratio",
-        "rewriter.unchanged",
-        "rewriter.empty",
+    declarations = (
+        Declaration(
+            "rewriter.numbers_added",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "distinct numbers and dates that only the rewrite has",
+        ),
+        Declaration(
+            "rewriter.numbers_dropped",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "distinct numbers and dates of the question that no rewrite has",
+        ),
+        Declaration(
+            "rewriter.names_added", Unit.COUNT, Suspect.HIGH, "names that only the rewrite has"
+        ),
+        Declaration(
+            "rewriter.names_dropped",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "names of the question that no rewrite has",
+        ),
+        Declaration(
+            "rewriter.numbers_swapped",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "numbers dropped for which others were added",
+        ),
+        Declaration(
+            "rewriter.names_swapped",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "names dropped for which others were added",
+        ),
+        Declaration(
+            "rewriter.qualifiers_added",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "narrowing words (*first*, *current*, *only*) added",
+        ),
+        Declaration(
+            "rewriter.qualifiers_dropped", Unit.COUNT, Suspect.HIGH, "narrowing words dropped"
+        ),
+        Declaration(
+            "rewriter.negation_changed",
+            Unit.FLAG,
+            Suspect.HIGH,
+            "1 when a negation was lost in all rewrites or added in one",
+        ),
+        Declaration(
+            "rewriter.answer_kind_changed",
+            Unit.FLAG,
+            Suspect.HIGH,
+            "1 when question and rewrite ask for different kinds of things (*why*, *when*), 0.5 in doubt",
+        ),
+        Declaration(
+            "rewriter.words_dropped_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the question's content words that no rewrite has in any form",
+        ),
+        Declaration(
+            "rewriter.words_added_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the rewrites' content words that neither question nor history has",
+        ),
+        Declaration(
+            "rewriter.rewrites", Unit.COUNT, Suspect.NEITHER, "how many rewrites the step gave"
+        ),
+        Declaration(
+            "rewriter.length_ratio",
+            Unit.RATIO,
+            Suspect.NEITHER,
+            "words of the longest rewrite / words of the question",
+        ),
+        Declaration(
+            "rewriter.unchanged",
+            Unit.FLAG,
+            Suspect.NEITHER,
+            "1 when a rewrite is the question word for word",
+        ),
+        Declaration(
+            "rewriter.empty", Unit.FLAG, Suspect.HIGH, "1 when the rewriter returned nothing"
+        ),
     )
+    measures = names_of(declarations)
 
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield every measurement of ``measures`` for every rewriting step."""

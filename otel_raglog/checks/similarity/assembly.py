@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from otel_raglog.checks.check import all_not_applicable, measured, not_applicable
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+    not_applicable,
+)
 from otel_raglog.checks.phrases import chunk_name
 from otel_raglog.checks.reading import chunk_text, question_forms
 from otel_raglog.checks.rules.assembly import Fates, fates_of
@@ -26,13 +34,39 @@ class AssemblySimilarity:
 
     name = "similarity.assembly"
     stage = Stage.ASSEMBLY
-    measures = (
-        "assembly.dropped_relevance",
-        "assembly.dropped_gap",
-        "assembly.cut_relevance",
-        "assembly.cut_gap",
-        "assembly.evidence_in_middle",
+    declarations = (
+        Declaration(
+            "assembly.dropped_relevance",
+            Unit.RELEVANCE,
+            Suspect.HIGH,
+            "highest relevance of a chunk that is not in the prompt",
+        ),
+        Declaration(
+            "assembly.dropped_gap",
+            Unit.DIFFERENCE,
+            Suspect.HIGH,
+            "by how much that exceeds the best in the prompt",
+        ),
+        Declaration(
+            "assembly.cut_relevance",
+            Unit.RELEVANCE,
+            Suspect.HIGH,
+            "highest relevance of a cut-off end",
+        ),
+        Declaration(
+            "assembly.cut_gap",
+            Unit.DIFFERENCE,
+            Suspect.HIGH,
+            "by how much that exceeds the best in the prompt",
+        ),
+        Declaration(
+            "assembly.evidence_in_middle",
+            Unit.FLAG,
+            Suspect.NEITHER,
+            "1 when the most relevant of five or more chunks stands between the first and the last quarter of the context",
+        ),
     )
+    measures = names_of(declarations)
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

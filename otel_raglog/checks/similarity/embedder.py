@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from otel_raglog.checks.check import measured, not_applicable
+from otel_raglog.checks.check import Declaration, Suspect, Unit, measured, names_of, not_applicable
 from otel_raglog.checks.embedded import embedded_for
 from otel_raglog.checks.similarity.encoder import Encoder
 from otel_raglog.checks.similarity.relevance import text_similarities
@@ -18,7 +18,15 @@ class EmbedderSimilarity:
 
     name = "similarity.embedder"
     stage = Stage.EMBEDDER
-    measures = ("embedder.similarity",)
+    declarations = (
+        Declaration(
+            "embedder.similarity",
+            Unit.COSINE,
+            Suspect.LOW,
+            "the worst embedded text to its nearest query",
+        ),
+    )
+    measures = names_of(declarations)
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

@@ -1,4 +1,4 @@
-"""Turns texts into unit vectors with the bundled all-MiniLM-L6-v2 (int8 ONNX, on the CPU)."""
+"""Turns texts, and their tokens, into unit vectors with the bundled all-MiniLM-L6-v2 (int8 ONNX)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,15 +22,45 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 
 DIMENSIONS = 384
 MAX_TOKENS = 256
+_SMALLEST = 1e-6
+HalfVectors: TypeAlias = npt.NDArray[np.float16]
+Offsets: TypeAlias = npt.NDArray[np.int32]
+
 BUNDLED_MODEL = Path(__file__).parent / "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The tokens of one text, in the context of that text.
+
+    ``vectors`` has shape ``(tokens, d)``, float16, rows of unit length; ``starts`` (int32) are the
+    characters at which the tokens begin. Marks of the model's own ([CLS], [SEP]) are left out.
+    """
+
+    vectors: HalfVectors
+    starts: Offsets
+
+    @property
+    def size_bytes(self) -> int:
+        """What both arrays take."""
+        return int(self.vectors.nbytes + self.starts.nbytes)
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Turns texts into vectors; a text's vector depends on that text alone."""
+    """Turns texts into vectors; a text's vectors depend on that text alone."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return an array of shape ``(len(texts), d)``, float32, each row of unit length."""
+        ...
+
+
+@runtime_checkable
+class TokenEncoder(Encoder, Protocol):
+    """An encoder that also tells a text's tokens apart."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> tuple[TokenVectors, ...]:
+        """Return each text's tokens, as far as the model reads it, in order."""
         ...
 
 
@@ -79,8 +109,46 @@ class VectorCache:
             return CacheCounts(self._hits, self._misses, len(self._vectors))
 
 
+class TokenCache:
+    """The tokens of the texts seen last, by hash of the text; thread-safe, bounded in bytes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._tokens: OrderedDict[bytes, TokenVectors] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> TokenVectors | None:
+        """Return the tokens and mark them as used last, or None."""
+        with self._lock:
+            tokens = self._tokens.get(key)
+            if tokens is not None:
+                self._tokens.move_to_end(key)
+            return tokens
+
+    def put(self, key: bytes, tokens: TokenVectors) -> None:
+        """Keep tokens, dropping those that were used longest ago when there is no room."""
+        with self._lock:
+            old = self._tokens.pop(key, None)
+            self._bytes += tokens.size_bytes - (old.size_bytes if old is not None else 0)
+            self._tokens[key] = tokens
+            while self._bytes > self._max_bytes:
+                _, dropped = self._tokens.popitem(last=False)
+                self._bytes -= dropped.size_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """What is held now."""
+        with self._lock:
+            return self._bytes
+
+
 class MiniLmEncoder:
-    """all-MiniLM-L6-v2 with mean pooling over the attention mask, then L2 norm.
+    """all-MiniLM-L6-v2: a text's vector is the mean over its tokens (attention mask), then L2 norm.
+
+    One run of the model gives both a text's vector and its tokens, and both are cached: whoever
+    asks for the tokens of a text that was just encoded pays nothing, as long as at most
+    ``max_cached_token_bytes`` of tokens came in between (0: no tokens are kept).
 
     Each text is run alone: the int8 export computes its scales from everything in a batch,
     so a batch would make a vector depend on its neighbours. ``workers`` texts run at a time,
@@ -99,15 +167,18 @@ class MiniLmEncoder:
         intra_op_threads: int = 1,
         workers: int = 2,
         max_cached_vectors: int = 20_000,
+        max_cached_token_bytes: int = 64 << 20,
     ) -> None:
-        if min(intra_op_threads, workers, max_cached_vectors) < 1:
+        if min(intra_op_threads, workers, max_cached_vectors) < 1 or max_cached_token_bytes < 0:
             raise ConfigError(
-                "encoder: intra_op_threads, workers and max_cached_vectors must be at least 1"
+                "encoder: intra_op_threads, workers and max_cached_vectors must be at least 1, "
+                "max_cached_token_bytes at least 0"
             )
         self._folder = folder
         self._intra_op_threads = intra_op_threads
         self._workers = workers
         self._cache = VectorCache(max_cached_vectors)
+        self._tokens = TokenCache(max_cached_token_bytes)
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
 
@@ -115,6 +186,11 @@ class MiniLmEncoder:
     def counts(self) -> CacheCounts:
         """Hits, misses and size of the vector cache."""
         return self._cache.counts
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of tokens in the cache."""
+        return self._tokens.size_bytes
 
     def load(self) -> None:
         """Load the model now instead of at the first text."""
@@ -140,20 +216,45 @@ class MiniLmEncoder:
                 wanted[key] = text
             else:
                 found[key] = vector
-        if wanted:
-            model = self._model()
-            vectors = (
-                map(model.vector, wanted.values())
-                if len(wanted) == 1
-                else model.pool.map(model.vector, wanted.values())
-            )
-            for key, vector in zip(wanted, vectors, strict=True):
-                self._cache.put(key, vector)
-                found[key] = vector
+        for key, (vector, _) in self._run(wanted).items():
+            found[key] = vector
         rows = np.empty((len(keys), DIMENSIONS), dtype=np.float32)
         for row, key in enumerate(keys):
             rows[row] = found[key]
         return rows
+
+    def encode_tokens(self, texts: Sequence[str]) -> tuple[TokenVectors, ...]:
+        """Return the tokens of each text, of its first 256 with the model's two marks."""
+        keys = [_key(text) for text in texts]
+        found: dict[bytes, TokenVectors] = {}
+        wanted: dict[bytes, str] = {}
+        for key, text in zip(keys, texts, strict=True):
+            if key in found or key in wanted:
+                continue
+            tokens = self._tokens.get(key)
+            if tokens is None:
+                wanted[key] = text
+            else:
+                found[key] = tokens
+        for key, (_, tokens) in self._run(wanted).items():
+            found[key] = tokens
+        return tuple(found[key] for key in keys)
+
+    def _run(self, wanted: Mapping[bytes, str]) -> Mapping[bytes, tuple[Vectors, TokenVectors]]:
+        """Return vector and tokens of texts by key, and cache them."""
+        if not wanted:
+            return {}
+        model = self._model()
+        outputs = (
+            map(model.output, wanted.values())
+            if len(wanted) == 1
+            else model.pool.map(model.output, wanted.values())
+        )
+        made = dict(zip(wanted, outputs, strict=True))
+        for key, (vector, tokens) in made.items():
+            self._cache.put(key, vector)
+            self._tokens.put(key, tokens)
+        return made
 
     def _model(self) -> _Loaded:
         with self._lock:
@@ -171,17 +272,27 @@ class _Loaded:
     input_names: tuple[str, ...]
     pool: ThreadPoolExecutor
 
-    def vector(self, text: str) -> Vectors:
+    def output(self, text: str) -> tuple[Vectors, TokenVectors]:
+        """Return the text's vector and its tokens, read-only."""
         # A lone surrogate is no text for the tokenizer.
         encoding = self.tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
         ids = np.asarray([encoding.ids], dtype=np.int64)
         mask = np.ones_like(ids)
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (hidden, *_) = self.session.run(None, {name: feed[name] for name in self.input_names})
-        mean = np.asarray(hidden[0], dtype=np.float32).mean(axis=0)
+        each = np.asarray(hidden[0], dtype=np.float32)
+        mean = each.mean(axis=0)
         unit: Vectors = np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
-        unit.setflags(write=False)
-        return unit
+        # The first and the last are the model's marks.
+        inner = each[1:-1]
+        lengths = np.linalg.norm(inner, axis=1, keepdims=True)
+        tokens = TokenVectors(
+            np.asarray(inner / np.maximum(lengths, _SMALLEST), dtype=np.float16),
+            np.asarray([start for start, _ in encoding.offsets[1:-1]], dtype=np.int32),
+        )
+        for array in (unit, tokens.vectors, tokens.starts):
+            array.setflags(write=False)
+        return unit, tokens
 
 
 def _load(folder: Path, intra_op_threads: int, workers: int) -> _Loaded:
@@ -190,8 +301,12 @@ def _load(folder: Path, intra_op_threads: int, workers: int) -> _Loaded:
     # home folder unless this is set before it is imported. A telemetry sidecar must not.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # noqa: TID251  set, not read
     import onnxruntime as ort  # noqa: PLC0415
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
     from tokenizers import Tokenizer  # noqa: PLC0415
 
+    # Our matrices are small: threads would cost more than they save, and how a sum is split among
+    # them, so its last bits, would depend on the number of cores.
+    threadpool_limits(limits=1, user_api="blas")
     files = _verified_files(folder)
     options = ort.SessionOptions()
     options.intra_op_num_threads = intra_op_threads

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from otel_raglog.checks.check import all_not_applicable, measured, not_applicable
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+    not_applicable,
+)
 from otel_raglog.checks.reading import Context, claims_of, context_of, question_forms
 from otel_raglog.checks.similarity.encoder import Encoder
 from otel_raglog.checks.similarity.relevance import relevances, text_similarities
@@ -41,15 +49,51 @@ class GeneratorSimilarity:
 
     name = "similarity.generator"
     stage = Stage.GENERATOR
-    measures = (
-        "generator.context_relevance",
-        "generator.answer_context_similarity",
-        "generator.answer_question_similarity",
-        "generator.answer_drift",
-        "generator.weakest_sentence",
-        "generator.refusal_despite_evidence",
-        "generator.answer_without_evidence",
+    declarations = (
+        Declaration(
+            "generator.context_relevance",
+            Unit.RELEVANCE,
+            Suspect.LOW,
+            "highest relevance of a piece of the prompt's context",
+        ),
+        Declaration(
+            "generator.answer_context_similarity",
+            Unit.COSINE,
+            Suspect.LOW,
+            "the answer's sentences to their nearest chunk, mean",
+        ),
+        Declaration(
+            "generator.answer_question_similarity",
+            Unit.COSINE,
+            Suspect.NEITHER,
+            "answer to question",
+        ),
+        Declaration(
+            "generator.answer_drift",
+            Unit.DIFFERENCE,
+            Suspect.HIGH,
+            "one minus answer_question_similarity, for answers of six words or more",
+        ),
+        Declaration(
+            "generator.weakest_sentence",
+            Unit.COSINE,
+            Suspect.LOW,
+            "the answer's sentences to their nearest chunk, least",
+        ),
+        Declaration(
+            "generator.refusal_despite_evidence",
+            Unit.RELEVANCE,
+            Suspect.HIGH,
+            "context_relevance, of answers that decline",
+        ),
+        Declaration(
+            "generator.answer_without_evidence",
+            Unit.RELEVANCE,
+            Suspect.HIGH,
+            "one minus context_relevance, of answers that do not",
+        ),
     )
+    measures = names_of(declarations)
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

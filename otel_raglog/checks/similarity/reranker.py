@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from otel_raglog.checks.check import all_not_applicable, measured, not_applicable
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+    not_applicable,
+)
 from otel_raglog.checks.reading import chunk_text, chunks_of, question_forms, readable
 from otel_raglog.checks.rules.reranker import (
     candidates_of,
@@ -26,13 +34,39 @@ class RerankerSimilarity:
 
     name = "similarity.reranker"
     stage = Stage.RERANKER
-    measures = (
-        "reranker.best_selected",
-        "reranker.best_excluded",
-        "reranker.relevance_gap",
-        "reranker.weak_share",
-        "reranker.order_spearman",
+    declarations = (
+        Declaration(
+            "reranker.best_selected",
+            Unit.RELEVANCE,
+            Suspect.LOW,
+            "highest relevance of a selected chunk",
+        ),
+        Declaration(
+            "reranker.best_excluded",
+            Unit.RELEVANCE,
+            Suspect.HIGH,
+            "highest relevance of an excluded chunk",
+        ),
+        Declaration(
+            "reranker.relevance_gap",
+            Unit.DIFFERENCE,
+            Suspect.HIGH,
+            "best_excluded minus best_selected",
+        ),
+        Declaration(
+            "reranker.weak_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of the selected chunks with a relevance below 0.3",
+        ),
+        Declaration(
+            "reranker.order_spearman",
+            Unit.CORRELATION,
+            Suspect.LOW,
+            "rank correlation of the selected chunks' order and similarity",
+        ),
     )
+    measures = names_of(declarations)
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

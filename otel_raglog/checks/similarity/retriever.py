@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from otel_raglog.checks.check import all_not_applicable, measured, not_applicable
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+    not_applicable,
+)
 from otel_raglog.checks.phrases import chunk_name, counted
 from otel_raglog.checks.reading import chunk_text, question_forms, readable, retrieved_of
 from otel_raglog.checks.similarity.encoder import Encoder
@@ -22,16 +30,51 @@ class RetrieverSimilarity:
 
     name = "similarity.retriever"
     stage = Stage.RETRIEVER
-    measures = (
-        "retriever.best_similarity",
-        "retriever.mean_similarity",
-        "retriever.best_rank",
-        "retriever.best_relevance",
-        "retriever.relevant_share",
-        "retriever.irrelevant_share",
-        "retriever.top_gap",
-        "retriever.order_spearman",
+    declarations = (
+        Declaration(
+            "retriever.best_similarity",
+            Unit.COSINE,
+            Suspect.LOW,
+            "question to the most similar chunk",
+        ),
+        Declaration(
+            "retriever.mean_similarity", Unit.COSINE, Suspect.LOW, "question to chunks, mean"
+        ),
+        Declaration(
+            "retriever.best_rank", Unit.RANK, Suspect.HIGH, "rank of the most similar chunk"
+        ),
+        Declaration(
+            "retriever.best_relevance",
+            Unit.RELEVANCE,
+            Suspect.LOW,
+            "highest relevance of a chunk: 0.6 of the cosine and 0.4 of the coverage",
+        ),
+        Declaration(
+            "retriever.relevant_share",
+            Unit.SHARE,
+            Suspect.LOW,
+            "share of chunks with a relevance from 0.5 on",
+        ),
+        Declaration(
+            "retriever.irrelevant_share",
+            Unit.SHARE,
+            Suspect.HIGH,
+            "share of chunks with a relevance below 0.3",
+        ),
+        Declaration(
+            "retriever.top_gap",
+            Unit.DIFFERENCE,
+            Suspect.HIGH,
+            "similarity of the most similar chunk minus that of the first",
+        ),
+        Declaration(
+            "retriever.order_spearman",
+            Unit.CORRELATION,
+            Suspect.LOW,
+            "rank correlation of order and similarity",
+        ),
     )
+    measures = names_of(declarations)
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

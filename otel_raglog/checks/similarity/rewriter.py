@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from otel_raglog.checks.check import all_not_applicable, measured
+from otel_raglog.checks.check import (
+    Declaration,
+    Suspect,
+    Unit,
+    all_not_applicable,
+    measured,
+    names_of,
+)
 from otel_raglog.checks.reading import history_of, question_of, rewrites_of
 from otel_raglog.checks.similarity.encoder import Encoder
 from otel_raglog.checks.similarity.relevance import text_similarities
@@ -27,12 +34,30 @@ class RewriterSimilarity:
 
     name = "similarity.rewriter"
     stage = Stage.REWRITER
-    measures = (
-        "rewriter.best_similarity",
-        "rewriter.mean_similarity",
-        "rewriter.worst_similarity",
-        "rewriter.meaning_kept",
+    declarations = (
+        Declaration(
+            "rewriter.best_similarity",
+            Unit.COSINE,
+            Suspect.LOW,
+            "question to the most similar rewrite",
+        ),
+        Declaration(
+            "rewriter.mean_similarity", Unit.COSINE, Suspect.LOW, "question to rewrites, mean"
+        ),
+        Declaration(
+            "rewriter.worst_similarity",
+            Unit.COSINE,
+            Suspect.LOW,
+            "question to the least similar rewrite",
+        ),
+        Declaration(
+            "rewriter.meaning_kept",
+            Unit.COSINE,
+            Suspect.LOW,
+            "the best similarity, or the kept share of the question's words when that is more (keyword form is no fault)",
+        ),
     )
+    measures = names_of(declarations)
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

@@ -269,3 +269,24 @@ def test_a_damaged_dead_letter_costs_itself(letters):
         reading = read_files([letters], to_send=to_send)
         assert len(reading.requests) == (2 if to_send else 1)
         assert "line 3: no dead letter" in reading.problems[-1]
+
+
+def test_records_are_kept_beside_their_runs_when_asked_for(tmp_path):
+    """They alone hold labels; a record that cannot be read has no run either."""
+    labelled = {**RECORD, "labels": {"retriever": {"faulty": True}}}
+    path = write(
+        tmp_path, "runs.jsonl", f'{json.dumps(labelled)}\n{{"question": 1}}\n{json.dumps(RECORD)}\n'
+    )
+    reading = read_files([path], keep_records=True)
+    assert [record.get("labels") for record in reading.records] == [labelled["labels"], None]
+    assert len(reading.records) == len(reading.runs)
+    assert read_files([path]).records == []
+
+
+def test_labels_in_a_column_are_parsed(tmp_path):
+    """As any other JSON of a CSV file."""
+    path = write(
+        tmp_path, "runs.csv", 'id,question,labels\nr1,When?,"{""retriever"": {""faulty"": true}}"\n'
+    )
+    (record,) = read_files([path], keep_records=True).records
+    assert record["labels"] == {"retriever": {"faulty": True}}

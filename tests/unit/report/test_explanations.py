@@ -114,3 +114,19 @@ def test_every_fault_type_and_warning_has_words_and_evidence() -> None:
     for stage_fault in FaultType:
         text = explain(faulty(Stage.GENERATOR, stage_fault), [], quote_text=False)
         assert " " in text
+
+
+def test_a_type_without_words_borrows_what_else_was_found_of_its_stage() -> None:
+    """A trained detector may name a type that no measurement puts into words."""
+    verdict = faulty(Stage.REWRITER, FaultType.CHANGES_INTENT, step=0)
+    assert explain(verdict, [YEAR], quote_text=False) == (
+        "The rewrite asks for something else: the rewrite adds the year 2011, which the question "
+        "does not have."
+    )
+
+
+def test_a_word_that_nothing_comes_near_is_evidence() -> None:
+    """Alignment speaks where names and numbers are silent."""
+    lost = measured("rewriter.token_kept_least", 0.2, 'nothing comes near "weekly"', step=0)
+    verdict = faulty(Stage.REWRITER, FaultType.DROPS_CONSTRAINT, step=0)
+    assert 'nothing comes near "weekly"' in explain(verdict, [lost], quote_text=False)

@@ -11,7 +11,7 @@ from otel_raglog.report.json_report import to_json
 KEYS = {
     "run_id", "trace_id", "service", "question", "answer", "verdict", "faulty_stages",
     "first_faulty_stage", "complete", "completion", "tier", "detector_version", "skip_reason",
-    "cost_usd", "joined_traces", "stages",
+    "cost_usd", "joined_traces", "stages", "documents",
 }  # fmt: skip
 STAGE_KEYS = {
     "verdict", "reason", "probability", "threshold", "fault_types", "warnings", "explanation",
@@ -92,3 +92,15 @@ def test_a_draft_is_there_where_a_later_call_reworded_it():
     outputs = to_json(make_report(run=replace(run, generators=(step,))))["stages"]["generator"]
     assert outputs["outputs"]["draft"] == "At 22:15."
     assert "draft" not in to_json(make_report())["stages"]["generator"]["outputs"]
+
+
+def test_the_way_of_each_document_is_told_without_its_text():
+    """From retrieval to the answer, also where texts are left out."""
+    documents = to_json(make_report(), content=False)["documents"]
+    assert [document["id"] for document in documents] == ["c1", "c2"]
+    assert documents[0]["retrieved_rank"] == 1
+    assert documents[0]["reranked_rank"] is None
+    assert documents[0]["in_prompt"] == "intact"
+    assert set(documents[0]) == {
+        "id", "retrieved_rank", "reranked_rank", "in_prompt", "kept_share", "answer_share", "used",
+    }  # fmt: skip

@@ -1,0 +1,188 @@
+"""Turns measurements into verdicts by trained and calibrated models: the detector of an artifact."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from otel_raglog.detect.artifact import Artifact
+from otel_raglog.detect.clearing import is_cleared
+from otel_raglog.detect.compiled import Evaluator
+from otel_raglog.detect.features import CLUE_PREFIX, RunFeatures, features_of, stage_of
+from otel_raglog.detect.judging import (
+    BY_STEP,
+    NEED_NO_READING,
+    judge_stages,
+    not_measured,
+    values_of,
+    warnings_of,
+)
+from otel_raglog.detect.policies import Policy
+from otel_raglog.detect.rules1 import has_clues, named_types, step_verdict, type_probabilities
+from otel_raglog.errors import ConfigError
+from otel_raglog.model import FAULT_TYPES, FaultType, Measurement, Run, Stage, StageVerdict, Verdict
+
+_ENOUGH = 0.5
+"""The share of a stage's usual measurements without which its models are not asked."""
+
+_SURE = 0.9 - 1e-9
+"""The probability that rules-1 gives to what a provider or a count says."""
+
+Place = tuple[Stage, int | None]
+
+
+class Ensemble:
+    """The detector of a trained artifact.
+
+    A stage is judged by rules-1 instead where the artifact has no models of it, where fewer than
+    half of the stage's measurements that no training run lacked were made (a run judged by rules
+    alone), and where the record cannot tell the stage's fault from something else. What is a fault
+    by definition (an empty result, an answer that the provider cut off) is one whatever the models
+    say.
+
+    Raises:
+        ConfigError: ``thresholds`` names a stage that the artifact has no models of.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        policy: Policy = Policy.MONITORING,
+        thresholds: Mapping[Stage, float] | None = None,
+    ) -> None:
+        manifest = artifact.manifest
+        own = dict(thresholds or {})
+        if unknown := sorted(stage.value for stage in own.keys() - manifest.stages.keys()):
+            trained = ", ".join(stage.value for stage in manifest.stages)
+            raise ConfigError(
+                f"analysis.thresholds: {manifest.version} has no models of {', '.join(unknown)}; "
+                f"it has {trained}"
+            )
+        self._artifact = artifact
+        self._names = {
+            stage: tuple(manifest.features[column] for column in compiled.columns)
+            for stage, compiled in artifact.stages.items()
+        }
+        self._evaluator = Evaluator(artifact.stages)
+        self._thresholds = {
+            stage: own.get(stage, entry.thresholds[policy])
+            for stage, entry in manifest.stages.items()
+        }
+        self._usual = {
+            stage: [
+                name
+                for name, always in zip(self._names[stage], compiled.always, strict=True)
+                if always and stage_of(name) is stage and not name.startswith(CLUE_PREFIX)
+            ]
+            for stage, compiled in artifact.stages.items()
+        }
+        self.version = manifest.version + _suffix(policy, own)
+
+    def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
+        """Return a verdict for every :class:`Stage`."""
+        features = features_of(measurements)
+        probabilities = self.probabilities(features)
+
+        def judge_step(
+            stage: Stage,
+            step: int | None,
+            own: Sequence[Measurement],
+            ignored: frozenset[FaultType],
+        ) -> Verdict:
+            probability = probabilities.get((stage, step))
+            if probability is None or ignored:
+                return step_verdict(stage, step, own, ignored)
+            values = values_of(own)
+            if not has_clues(stage, values):
+                return not_measured(stage, own, step)
+            verdict = self._verdict(stage, step, values, probability)
+            if stage is Stage.RETRIEVER and verdict.verdict is StageVerdict.FAULTY:
+                return _unless_cleared(verdict, features)
+            return verdict
+
+        return judge_stages(run, measurements, judge_step, self.version)
+
+    def threshold(self, stage: Stage) -> float:
+        """Return the probability from which on a trained stage is faulty."""
+        return self._thresholds[stage]
+
+    def probabilities(self, features: RunFeatures) -> dict[Place, float]:
+        """Return the calibrated probability of every stage and step that the models can judge."""
+        rows = []
+        places: list[Place] = []
+        for stage in self._artifact.stages:
+            steps: Sequence[int | None] = (
+                list(features.steps.get(stage, {})) if stage in BY_STEP else [None]
+            )
+            for step in steps:
+                if self._enough(stage, step, features):
+                    rows.append((stage, features.vector(self._names[stage], stage, step)))
+                    places.append((stage, step))
+        found = dict(zip(places, self._evaluator.probabilities(rows), strict=True))
+        for (stage, step), probability in found.items():
+            values = features.shared if step is None else features.steps[stage][step]
+            found[stage, step] = max(probability, _by_definition(stage, values))
+        return found
+
+    def _enough(self, stage: Stage, step: int | None, features: RunFeatures) -> bool:
+        values = features.shared if step is None else features.steps[stage][step]
+        usual = self._usual[stage]
+        return sum(name in values for name in usual) >= max(1.0, _ENOUGH * len(usual))
+
+    def _verdict(
+        self, stage: Stage, step: int | None, values: Mapping[str, float], probability: float
+    ) -> Verdict:
+        threshold = self._thresholds[stage]
+        faulty = probability >= threshold
+        types = named_types(type_probabilities(stage, values)) if faulty else ()
+        return Verdict(
+            stage,
+            StageVerdict.FAULTY if faulty else StageVerdict.OK,
+            probability=probability,
+            threshold=threshold,
+            fault_types=types or (self._artifact.manifest.stages[stage].default_type,)
+            if faulty
+            else (),
+            warnings=warnings_of(stage, values),
+            step=step,
+        )
+
+
+def _by_definition(stage: Stage, values: Mapping[str, float]) -> float:
+    """Return the probability of what is a fault by definition, when it is sure; else 0.
+
+    A finish reason or an empty result need no learning, and few training runs have them.
+    """
+    sure = (
+        values.get(f"{CLUE_PREFIX}{stage.value}.{fault.value}", 0.0)
+        for fault in FAULT_TYPES[stage]
+        if fault in NEED_NO_READING
+    )
+    return max((each for each in sure if each >= _SURE), default=0.0)
+
+
+def _unless_cleared(verdict: Verdict, features: RunFeatures) -> Verdict:
+    if not is_cleared(features.shared) or verdict.threshold is None:
+        return verdict
+    below = float(np.nextafter(verdict.threshold, 0.0))
+    return replace(
+        verdict,
+        verdict=StageVerdict.OK,
+        probability=min(verdict.probability or 0.0, below),
+        fault_types=(),
+        explanation="what the question asks was retrieved, but only in chunks that the reranker "
+        "excluded",
+    )
+
+
+def _suffix(policy: Policy, own: Mapping[Stage, float]) -> str:
+    """Return what tells apart verdicts of one artifact at other thresholds than its usual ones."""
+    name = "" if policy is Policy.MONITORING else f"+{policy.value}"
+    if not own:
+        return name
+    text = json.dumps({stage.value: own[stage] for stage in sorted(own)})
+    return f"{name}+own-{hashlib.sha256(text.encode()).hexdigest()[:4]}"

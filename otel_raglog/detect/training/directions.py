@@ -1,0 +1,24 @@
+"""Which way features point: whether high or low values speak for a fault of their stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from otel_raglog.detect.features import CLUE_PREFIX
+from otel_raglog.detect.rules1_weights import CLUES
+from otel_raglog.model import Stage
+
+
+def directions() -> Mapping[str, int]:
+    """Return +1 for features that speak for a fault of their stage as they grow, -1 against it.
+
+    Known for the measurements that a clue of rules-1 reads, and for its probabilities. What the
+    checks declare of others is not used: with it the retriever's models lost (docs/adr/0011).
+    """
+    found: dict[str, int] = {}
+    for stage in Stage:
+        found[f"{CLUE_PREFIX}{stage.value}"] = 1
+        for clue in CLUES[stage]:
+            found[clue.measurement] = 1 if clue.high > clue.low else -1
+            found[f"{CLUE_PREFIX}{stage.value}.{clue.fault.value}"] = 1
+    return found

@@ -1,0 +1,287 @@
+"""Examples to a trained detector: out-of-fold predictions, calibration, thresholds, artifact."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import skops.io
+
+from otel_raglog.detect.artifact import (
+    Artifact,
+    ExpectedFigures,
+    StageEntry,
+    TrainedOn,
+    load_artifact,
+    make_artifact,
+    write_files,
+)
+from otel_raglog.detect.compiled import CompiledStage, Floats
+from otel_raglog.detect.ensemble import Ensemble
+from otel_raglog.detect.policies import Policy, Scored, expect, thresholds
+from otel_raglog.detect.training.calibrating import Calibration, choose_calibration
+from otel_raglog.detect.training.examples import (
+    Example,
+    Progress,
+    StageTable,
+    names_in,
+    quiet,
+    tables_of,
+)
+from otel_raglog.detect.training.folds import partitions_of
+from otel_raglog.detect.training.models import FittedStage, compile_stage, fit
+from otel_raglog.detect.training.settings import DEFAULT, Settings
+from otel_raglog.errors import BadInput
+from otel_raglog.model import FAULT_TYPES, FaultType, Stage
+
+_LIBRARIES = ("scikit-learn", "catboost", "numpy")
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfFold:
+    """Predictions on runs that the models did not see.
+
+    ``raw`` and ``folds`` are (partitions, rows of ``table``); ``raw`` is NaN where the training
+    part lacked faulty or sound runs.
+    """
+
+    table: StageTable
+    folds: npt.NDArray[np.intp]
+    raw: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedStage:
+    """The models of one stage with all that belongs to them."""
+
+    fitted: FittedStage
+    compiled: CompiledStage
+    calibration: Calibration
+    scored: Scored
+    """Calibrated out-of-fold probabilities, the mean over partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A trained detector, not written yet."""
+
+    names: tuple[str, ...]
+    stages: Mapping[Stage, TrainedStage]
+    thresholds: Mapping[Policy, Mapping[Stage, float]]
+
+
+def folds_of(
+    examples: Sequence[Example], seed: int, *, partitions: int = 3
+) -> npt.NDArray[np.intp]:
+    """Return the fold of each example in each partition, all of a group in one fold."""
+    return partitions_of(
+        [example.group for example in examples],
+        [[stage.value for stage, bad in example.faulty.items() if bad] for example in examples],
+        seed=seed,
+        partitions=partitions,
+    )
+
+
+def out_of_fold(
+    table: StageTable, folds: npt.NDArray[np.intp], settings: Settings, progress: Progress = quiet
+) -> OutOfFold:
+    """Return predictions on each fold by models fitted to the others; ``folds`` of all examples."""
+    own = folds[:, table.rows]
+    raw = np.full(own.shape, np.nan)
+    parts = [(partition, fold) for partition in range(len(own)) for fold in np.unique(own)]
+    for number, (partition, fold) in enumerate(parts, 1):
+        tested = own[partition] == fold
+        inside = StageTable(
+            table.stage,
+            table.names,
+            table.rows[~tested],
+            table.values[~tested],
+            table.faulty[~tested],
+        )
+        if tested.any() and 0 < inside.faulty.sum() < len(inside.faulty):
+            raw[partition, tested] = fit(inside, settings).raw(table.values[tested])
+        progress(f"Predicting {table.stage.value} out of fold", number, len(parts))
+    return OutOfFold(table, own, raw)
+
+
+def train(
+    examples: Sequence[Example],
+    settings: Settings = DEFAULT,
+    progress: Progress = quiet,
+) -> Trained:
+    """Return a detector trained on ``examples``; the same ones and settings give the same.
+
+    Stages with fewer faulty or sound runs than ``settings.fewest`` are left out: rules-1 judges
+    them.
+
+    Raises:
+        BadInput: no stage has enough of both.
+    """
+    names = names_in(examples)
+    folds = folds_of(examples, settings.seed, partitions=settings.partitions)
+    stages: dict[Stage, TrainedStage] = {}
+    for table in tables_of(examples, names):
+        faulty = int(table.faulty.sum())
+        if min(faulty, len(table.faulty) - faulty) >= settings.fewest:
+            stages[table.stage] = _train_stage(table, folds, settings, progress)
+    if not stages:
+        raise BadInput(
+            f"nothing to train on: no stage has {settings.fewest} labelled runs of both kinds, "
+            "faulty and sound"
+        )
+    used = tuple(sorted({names[place] for each in stages.values() for place in each.fitted.kept}))
+    columns = {name: place for place, name in enumerate(used)}
+    compiled = {
+        stage: TrainedStage(
+            each.fitted,
+            each.calibration.put_into(compile_stage(each.fitted, names, columns)),
+            each.calibration,
+            each.scored,
+        )
+        for stage, each in stages.items()
+    }
+    scored = {stage: each.scored for stage, each in stages.items()}
+    return Trained(used, compiled, {policy: thresholds(policy, scored) for policy in Policy})
+
+
+def _train_stage(
+    table: StageTable, folds: npt.NDArray[np.intp], settings: Settings, progress: Progress
+) -> TrainedStage:
+    predicted = out_of_fold(table, folds, settings, progress)
+    calibration, scored = calibrate(predicted)
+    fitted = fit(table, settings)
+    names = {name: place for place, name in enumerate(table.names)}
+    return TrainedStage(fitted, compile_stage(fitted, table.names, names), calibration, scored)
+
+
+def calibrate(predicted: OutOfFold) -> tuple[Calibration, Scored]:
+    """Return the calibration of out-of-fold predictions, and these calibrated."""
+    known = ~np.isnan(predicted.raw).any(axis=0)
+    raw = predicted.raw[:, known]
+    faulty = predicted.table.faulty[known]
+    calibration = choose_calibration(raw, faulty, predicted.folds[:, known])
+    mean = np.mean([calibration.apply(each) for each in raw], axis=0)
+    return calibration, Scored(predicted.table.rows[known], mean, faulty)
+
+
+def to_artifact(
+    trained: Trained,
+    examples: Sequence[Example],
+    settings: Settings,
+    *,
+    name: str = "local",
+    files: Sequence[tuple[str, str, int]] = (),
+    with_training_files: bool = False,
+) -> tuple[Artifact, dict[str, bytes]]:
+    """Return a trained detector as an artifact, and the artifact's files by path.
+
+    ``files`` are name, SHA-256 and number of runs of those that the examples came from.
+    """
+    stages = {}
+    training_files: dict[str, bytes] = {}
+    for stage, each in trained.stages.items():
+        stages[stage] = (_entry(stage, each, trained, examples), each.compiled)
+        if with_training_files:
+            training_files |= _training_files(stage, each.fitted)
+    return make_artifact(
+        name=name,
+        features=trained.names,
+        stages=stages,
+        settings=asdict(settings),
+        trained_on=TrainedOn(
+            files=tuple(files),
+            runs=len(examples),
+            groups=len({example.group for example in examples}),
+            pipelines=tuple(sorted({example.pipeline for example in examples})),
+        ),
+        libraries={library: importlib.metadata.version(library) for library in _LIBRARIES},
+        training_files=training_files,
+    )
+
+
+def train_detector(
+    examples: Sequence[Example],
+    settings: Settings = DEFAULT,
+    policy: Policy = Policy.PAPER,
+    progress: Progress = quiet,
+) -> Ensemble:
+    """Return the detector trained on ``examples``, with the thresholds of ``policy``."""
+    artifact, _ = to_artifact(train(examples, settings, progress), examples, settings)
+    return Ensemble(artifact, policy)
+
+
+def write_trained(
+    folder: Path,
+    trained: Trained,
+    examples: Sequence[Example],
+    settings: Settings,
+    *,
+    name: str,
+    files: Sequence[tuple[str, str, int]] = (),
+) -> Artifact:
+    """Write a trained detector with its training files to ``folder``, and return it as read back."""
+    _, content = to_artifact(
+        trained, examples, settings, name=name, files=files, with_training_files=True
+    )
+    write_files(folder, content)
+    return load_artifact(folder)
+
+
+def _entry(
+    stage: Stage, each: TrainedStage, trained: Trained, examples: Sequence[Example]
+) -> StageEntry:
+    chosen = {policy: trained.thresholds[policy][stage] for policy in Policy}
+    expected = {}
+    for policy, threshold in chosen.items():
+        found = expect(each.scored, threshold)
+        expected[policy] = ExpectedFigures(
+            precision=found.precision,
+            recall=found.recall,
+            f1=found.f1,
+            false_positive_rate=found.false_positive_rate,
+        )
+    return StageEntry(
+        runs=len(each.scored.faulty),
+        faulty=int(each.scored.faulty.sum()),
+        calibration=each.calibration.kind.value,
+        default_type=_most_frequent(stage, examples),
+        thresholds=chosen,
+        expected=expected,
+    )
+
+
+def _most_frequent(stage: Stage, examples: Sequence[Example]) -> FaultType:
+    known = [fault.value for fault in FAULT_TYPES[stage]]
+    counts = Counter(
+        fault
+        for example in examples
+        if example.faulty.get(stage)
+        for fault in example.types.get(stage, ())
+        if fault in known
+    )
+    return FaultType(max(known, key=lambda fault: counts[fault]))
+
+
+def _training_files(stage: Stage, fitted: FittedStage) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    if fitted.logistic is not None:
+        found[f"training/{stage.value}.logistic.skops"] = _dumped(fitted.logistic)
+    if fitted.forest is not None:
+        found[f"training/{stage.value}.forest.skops"] = _dumped(fitted.forest)
+    if fitted.boosted is not None:
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "model.cbm"
+            fitted.boosted.save_model(str(path))
+            found[f"training/{stage.value}.boosted.cbm"] = path.read_bytes()
+    return found
+
+
+def _dumped(model: object) -> bytes:
+    return bytes(skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED))

@@ -1,0 +1,1 @@
+"""The label rules, by what they look at: queries, passages, answers."""

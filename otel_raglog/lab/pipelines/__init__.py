@@ -1,0 +1,1 @@
+"""Real pipelines: rewriters, stores, rerankers, templates, generators, and what runs them."""

@@ -1,0 +1,95 @@
+"""otel-raglog train."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from otel_raglog.commands import app
+from otel_raglog.detect.artifact import load_artifact
+from otel_raglog.errors import BadInput
+from otel_raglog.model import Stage
+
+CONFIG = "analysis:\n  checks: [rules]\n"
+
+
+def write_runs(path, count: int = 36) -> None:
+    """Write runs whose retriever is faulty when the chunk is about something else."""
+    random = np.random.default_rng(1)
+    lines = []
+    for number in range(count):
+        faulty = bool(random.random() < 0.5)
+        text = "Lost badges must be reported." if faulty else "Employees get 25 vacation days."
+        record = {
+            "id": f"r{number}",
+            "group": f"q{number // 2}",
+            "pipeline": "p",
+            "question": "How many vacation days do employees get?",
+            "retrieved": [{"id": "a", "text": text}],
+            "prompt": f"{text}\n\nHow many vacation days do employees get?",
+            "answer": "They get 25 days of vacation.",
+            "labels": {"retriever": {"faulty": faulty, "types": ["no_relevant_chunk"][:faulty]}},
+        }
+        lines.append(json.dumps(record))
+    path.write_text("\n".join(lines))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("trained")
+    write_runs(tmp_path / "runs.jsonl")
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    arguments = [str(tmp_path / "runs.jsonl"), "--config", str(tmp_path / "config.yaml")]
+    result = CliRunner().invoke(app, ["train", *arguments, "--out", str(tmp_path / "model")])
+    assert result.exit_code == 0, result.output
+    return tmp_path, arguments, result
+
+
+def test_train_writes_a_detector_and_says_what_to_expect(trained) -> None:
+    """With provenance: the files, their hashes and numbers of runs."""
+    folder, _, result = trained
+    manifest = load_artifact(folder / "model").manifest
+    assert manifest.version in result.output
+    assert "retriever" in result.output
+    assert set(manifest.stages) == {Stage.RETRIEVER}
+    assert [(name, runs) for name, _, runs in manifest.trained_on.files] == [("runs.jsonl", 36)]
+
+
+def test_analyze_uses_the_trained_detector(trained) -> None:
+    """By the option analysis.detector; the reports bear its version."""
+    folder, arguments, _ = trained
+    config = folder / "detector.yaml"
+    config.write_text(f"{CONFIG}  detector: {folder / 'model'}\n")
+    command = ["analyze", arguments[0], "--config", str(config), "--format", "jsonl"]
+    result = CliRunner().invoke(app, command)
+    report = json.loads(result.stdout.splitlines()[0])
+    assert report["detector_version"] == load_artifact(folder / "model").manifest.version
+
+
+def test_thresholds_are_suggested_with_what_to_expect_and_nothing_is_changed(trained) -> None:
+    """Beside the present ones, with lines for the configuration; runs of the training are named."""
+    folder, arguments, _ = trained
+    before = (folder / "model" / "manifest.json").read_bytes()
+    for goal in ("best-f1", "recall", "run-rate"):
+        command = ["thresholds", *arguments, "--model", str(folder / "model"), "--goal", goal]
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+        assert "suggested" in result.output
+        assert "  thresholds:\n    retriever: 0." in result.output
+        assert "trained this detector" in result.output
+    result = CliRunner().invoke(app, [*command, "--format", "json"])
+    found = json.loads(result.stdout)["retriever"]["suggested"]
+    assert found["recall"] == 1
+    assert found["false_positive_rate"] == 0
+    assert (folder / "model" / "manifest.json").read_bytes() == before
+
+
+def test_runs_without_labels_are_an_error(tmp_path) -> None:
+    """Nothing is written."""
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    (tmp_path / "runs.jsonl").write_text('{"id": "a", "question": "Who?", "answer": "Anna."}\n')
+    arguments = [str(tmp_path / "runs.jsonl"), "--config", str(tmp_path / "config.yaml")]
+    result = CliRunner().invoke(app, ["train", *arguments, "--out", str(tmp_path / "model")])
+    assert isinstance(result.exception, BadInput)
+    assert not (tmp_path / "model").exists()

@@ -1,0 +1,121 @@
+"""The folder of a trained detector: what is written, and what is refused."""
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from trained_detectors import SMALL, make_examples
+
+from otel_raglog.detect import artifact as subject
+from otel_raglog.detect.artifact import load_artifact, write_files
+from otel_raglog.detect.training.training import to_artifact, train, write_trained
+from otel_raglog.errors import ConfigError
+from otel_raglog.model import Stage
+
+
+@pytest.fixture(scope="module")
+def files():
+    examples = make_examples()
+    return to_artifact(train(examples, SMALL), examples, SMALL, name="tiny")[1]
+
+
+@pytest.fixture
+def folder(files, tmp_path):
+    write_files(tmp_path, files)
+    return tmp_path
+
+
+def test_an_artifact_is_read_back_as_it_was_written(folder, files) -> None:
+    """Features, thresholds, calibration, hashes and provenance stand in the manifest."""
+    found = load_artifact(folder)
+    assert found.manifest.version.startswith("tiny-")
+    assert set(found.manifest.stages) == {Stage.REWRITER, Stage.RETRIEVER, Stage.GENERATOR}
+    assert found.manifest.trained_on.runs == 60
+    assert found.manifest.trained_on.groups == 30
+    hashed = hashlib.sha256(files["serving.npz"]).hexdigest()
+    assert found.manifest.hashes == {"serving.npz": hashed}
+
+
+def test_the_same_training_gives_the_same_version(folder) -> None:
+    """And other runs another one."""
+    version = load_artifact(folder).manifest.version
+    for seed, same in ((1, True), (2, False)):
+        examples = make_examples(seed=seed)
+        again, _ = to_artifact(train(examples, SMALL), examples, SMALL, name="tiny")
+        assert (again.manifest.version == version) is same
+
+
+def test_serving_arrays_hold_no_objects(folder) -> None:
+    """Nothing that could run code."""
+    with np.load(folder / "serving.npz", allow_pickle=False) as arrays:
+        assert all(arrays[name].dtype.kind in "fib" for name in arrays.files)
+
+
+def test_a_changed_file_is_refused(folder) -> None:
+    """By its hash."""
+    path = folder / "serving.npz"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(ConfigError, match="not the file that training wrote"):
+        load_artifact(folder)
+
+
+def test_a_changed_manifest_is_refused(folder) -> None:
+    """The message says how thresholds are set instead."""
+    path = folder / "manifest.json"
+    body = json.loads(path.read_text())
+    body["stages"]["retriever"]["thresholds"]["paper"] = 0.01
+    path.write_text(json.dumps(body))
+    with pytest.raises(ConfigError, match=r"changed after training.*analysis\.thresholds"):
+        load_artifact(folder)
+
+
+def test_a_folder_that_is_no_detector_is_refused(tmp_path) -> None:
+    """Foreign folders, files of another kind, and other formats, each in its own words."""
+    with pytest.raises(ConfigError, match="otel-raglog train"):
+        load_artifact(tmp_path)
+    for text, words in (("{", "no JSON"), ("{}", "format None"), ('{"format": 9}', "format 9")):
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(ConfigError, match=words):
+            load_artifact(tmp_path)
+
+
+def test_a_resealed_malformed_detector_is_refused(folder) -> None:
+    """Hashes that fit do not make arrays fit."""
+    path = folder / "manifest.json"
+    body = json.loads(path.read_text())
+    del body["sha256"]
+    body["features"] = body["features"][:2]
+    body["sha256"] = subject._digest(body)
+    path.write_text(json.dumps(body))
+    with pytest.raises(ConfigError, match="does not name"):
+        load_artifact(folder)
+
+
+def test_other_clues_than_at_training_are_refused(folder, monkeypatch) -> None:
+    """Their probabilities are features: changed constants would shift verdicts silently."""
+    monkeypatch.setattr(subject, "clues_hash", lambda: "0" * 64)
+    with pytest.raises(ConfigError, match="train it again"):
+        load_artifact(folder)
+
+
+def test_training_files_are_of_safe_kinds(tmp_path) -> None:
+    """skops and CatBoost's own format, hashed in the manifest."""
+    examples = make_examples()
+    written = write_trained(tmp_path, train(examples, SMALL), examples, SMALL, name="tiny")
+    suffixes = {path.rpartition(".")[2] for path in written.manifest.hashes}
+    assert suffixes == {"npz", "skops", "cbm"}
+    for path, digest in written.manifest.hashes.items():
+        assert hashlib.sha256((tmp_path / path).read_bytes()).hexdigest() == digest
+
+
+def test_serving_loads_no_training_library() -> None:
+    """Neither scikit-learn nor CatBoost nor skops."""
+    code = (
+        "import sys, otel_raglog.building, otel_raglog.detect.ensemble;"
+        "print([m for m in ('sklearn', 'catboost', 'skops', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,74 @@
+"""From examples to a detector."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from trained_detectors import SMALL, make_examples
+
+from otel_raglog.detect.policies import Policy
+from otel_raglog.detect.training.examples import names_in, tables_of
+from otel_raglog.detect.training.training import folds_of, out_of_fold, train, train_detector
+from otel_raglog.errors import BadInput
+from otel_raglog.model import Stage
+
+
+def test_out_of_fold_predictions_come_from_models_that_saw_no_run_of_the_question(
+    monkeypatch,
+) -> None:
+    """Told by what each model was fitted to."""
+    from otel_raglog.detect.training import training
+
+    examples = make_examples(30)
+    folds = folds_of(examples, 1, partitions=1)
+    table = next(t for t in tables_of(examples, names_in(examples)) if t.stage is Stage.RETRIEVER)
+    seen = []
+
+    class Spy:
+        def __init__(self, inside):
+            self.groups = {examples[row].group for row in inside.rows}
+
+        def raw(self, values):
+            tested = {
+                examples[row].group
+                for row, own in zip(table.rows, table.values, strict=True)
+                if any(np.array_equal(own, each, equal_nan=True) for each in values)
+            }
+            seen.append(self.groups & tested)
+            return np.zeros(len(values))
+
+    monkeypatch.setattr(training, "fit", lambda inside, _settings: Spy(inside))
+    predicted = out_of_fold(table, folds, SMALL)
+    assert seen == [set(), set(), set()]
+    assert not np.isnan(predicted.raw).any()
+
+
+def test_a_detector_separates_what_it_was_trained_to_separate() -> None:
+    """Thresholds of both policies hold their false-positive rates out of fold."""
+    trained = train(make_examples(120), SMALL)
+    assert set(trained.thresholds) == set(Policy)
+    each = trained.stages[Stage.RETRIEVER].scored
+    flagged = each.probability >= trained.thresholds[Policy.PAPER][Stage.RETRIEVER]
+    assert flagged[~each.faulty].mean() <= 0.10
+    assert flagged[each.faulty].mean() > 0.7
+
+
+def test_stages_with_too_few_faults_are_left_to_rules_1() -> None:
+    """And nothing at all is an error."""
+    examples = make_examples(30)
+    spared = [
+        replace(
+            each,
+            faulty={stage: bad and stage is Stage.RETRIEVER for stage, bad in each.faulty.items()},
+        )
+        for each in examples
+    ]
+    assert set(train(spared, SMALL).stages) == {Stage.RETRIEVER}
+    with pytest.raises(BadInput, match="nothing to train on"):
+        train(examples[:2], SMALL)
+
+
+def test_training_twice_gives_the_same_detector() -> None:
+    """Its version is a hash of all that decides verdicts."""
+    examples = make_examples()
+    assert train_detector(examples, SMALL).version == train_detector(examples, SMALL).version

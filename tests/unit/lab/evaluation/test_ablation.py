@@ -1,0 +1,59 @@
+"""What is judged when a group of checks is missing."""
+
+from evaluation_runs import RETRIEVER, FakeDetector, FakeTrainer, bad, labelled, quiet
+from handbook_runs import FakeEncoder
+
+from otel_raglog.checks.registry import build_checks
+from otel_raglog.lab.evaluation.ablation import ablate, ablate_retrained, groups_of, variants_of
+from otel_raglog.lab.evaluation.confusion import slice_of
+from otel_raglog.lab.evaluation.outcomes import outcomes_of
+from otel_raglog.lab.evaluation.retraining import splits_of
+from otel_raglog.model import StageVerdict
+
+GROUP_OF = {"retriever.bad": "rules", "retriever.best": "similarity"}
+
+
+def test_every_measurement_has_a_group():
+    """That of its check; of two groups, each alone is what is left without the other."""
+    group_of = groups_of(build_checks(FakeEncoder()))
+    assert group_of["retriever.empty"] == "rules"
+    assert group_of["rules.retriever"] == "rules"
+    assert {"rules", "similarity"} <= set(group_of.values())
+    assert [name for name, _ in variants_of(GROUP_OF)] == [
+        "all", "without rules", "without similarity",
+    ]  # fmt: skip
+
+
+def test_with_three_groups_each_is_tried_alone_too():
+    """And with one there is nothing to leave out."""
+    three = {**GROUP_OF, "retriever.span": "crossencoder"}
+    assert dict(variants_of(three))["crossencoder alone"] == ("crossencoder",)
+    assert dict(variants_of(three))["without rules"] == ("similarity", "crossencoder")
+    assert variants_of({"retriever.bad": "rules"}) == ()
+
+
+def test_the_same_detector_without_a_group():
+    """It abstains without the only measurement that it reads."""
+    runs = [labelled({RETRIEVER: True}, measurements=bad(0.9))]
+    found = {each.name: each.judged[0] for each in ablate(runs, GROUP_OF, FakeDetector())}
+    verdicts = {name: each.verdicts[RETRIEVER].verdict for name, each in found.items()}
+    assert verdicts == {
+        "all": StageVerdict.FAULTY,
+        "without rules": StageVerdict.UNKNOWN,
+        "without similarity": StageVerdict.FAULTY,
+    }
+
+
+def test_trained_anew_without_a_group():
+    """Neither training nor judging sees it; every run still counts once."""
+    runs = [
+        labelled({RETRIEVER: n % 2 == 0}, group=f"q{n}", measurements=bad(0.9 - n % 2))
+        for n in range(6)
+    ]
+    trainer = FakeTrainer()
+    splits = splits_of(runs, folds=3, partitions=2)
+    found = {each.name: each for each in ablate_retrained(splits, GROUP_OF, trainer, quiet)}
+    assert all(each.retrained for each in found.values())
+    assert slice_of(outcomes_of(found["without rules"].judged), draws=0).runs == 6
+    without = trainer.given[len(splits) : 2 * len(splits)]
+    assert all(run.measurements == () for given in without for run in given)
