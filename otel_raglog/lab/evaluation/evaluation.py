@@ -174,7 +174,8 @@ def _part_figures(
         faulty=figures.faulty,
         recall=figures.recall,
         recall_ci95=figures.recall_ci95,
-        false_alarms=round(figures.flagged - caught, 3),
+        # Thirds do not add up exactly; less than none there cannot be.
+        false_alarms=max(0.0, round(figures.flagged - caught, 3)),
         named=len(named) / len(hits) if hits else None,
         fpr=_stage_figures(faultless, stage, draws=0, seed=seed).fpr if faultless else None,
     )

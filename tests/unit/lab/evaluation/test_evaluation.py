@@ -113,3 +113,11 @@ def test_the_named_types_are_those_of_the_hits():
     )
     (part,) = figures_of([miss], draws=0).fault_types
     assert (part.recall, part.named) == (0.0, None)
+
+
+def test_a_third_of_a_hit_makes_no_false_alarm():
+    """Caught once of three times: none, not minus none."""
+    run = labelled({RETRIEVER: True}, types={RETRIEVER: ["empty_result"]})
+    rows = [judged(run, {RETRIEVER: p}, repeat) for repeat, p in enumerate((0.9, 0.1, 0.1))]
+    (part,) = figures_of(rows, draws=0).fault_types
+    assert str(part.false_alarms) == "0.0"
