@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from otel_raglog.detect.judgeable import step_unknown, verdict_without_judging
+from otel_raglog.detect.judgeable import finds_rows, step_unknown, verdict_without_judging
 from otel_raglog.detect.language import reads_as_english
 from otel_raglog.detect.rules1_weights import (
     CLUES,
@@ -30,6 +30,11 @@ from otel_raglog.model import (
 _NEED_NO_READING = frozenset(
     {FaultType.EMPTY_RESULT, FaultType.OUTPUT_TRUNCATED, FaultType.BLANK_CONTEXT}
 )
+_LANGUAGE = "the texts do not read as English, the only language that rules-1 knows"
+_ROWS = "values that a statement of a query language found cannot be compared with words"
+_READING = (Stage.RETRIEVER, Stage.RERANKER, Stage.GENERATOR)
+"""Stages that are judged by what the words of chunks have in common with others."""
+
 _JUDGED = frozenset({StageVerdict.FAULTY, StageVerdict.OK})
 _BY_STEP = frozenset({Stage.REWRITER, Stage.EMBEDDER, Stage.RERANKER})
 
@@ -47,10 +52,13 @@ class Rules1:
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`."""
         verdicts = {stage: self._judge_stage(run, stage, measurements) for stage in Stage}
+        if finds_rows(run):
+            read = {stage: _unread(verdicts[stage], _ROWS) for stage in _READING}
+            verdicts = {**verdicts, **read}
         judged = any(verdict.verdict in _JUDGED for verdict in verdicts.values())
         if not judged or reads_as_english(run):
             return verdicts
-        return {stage: _in_another_language(verdict) for stage, verdict in verdicts.items()}
+        return {stage: _unread(verdict, _LANGUAGE) for stage, verdict in verdicts.items()}
 
     def _judge_stage(self, run: Run, stage: Stage, measurements: Sequence[Measurement]) -> Verdict:
         unjudged = verdict_without_judging(run, stage)
@@ -66,8 +74,8 @@ class Rules1:
         return _worst(stage, steps)
 
 
-def _in_another_language(verdict: Verdict) -> Verdict:
-    """Keep what needs no reading; of the rest nothing is known."""
+def _unread(verdict: Verdict, why: str) -> Verdict:
+    """Keep what needs no reading; of the rest nothing is known, and ``why``."""
     if verdict.verdict not in _JUDGED:
         return verdict
     plain = tuple(fault for fault in verdict.fault_types if fault in _NEED_NO_READING)
@@ -77,7 +85,7 @@ def _in_another_language(verdict: Verdict) -> Verdict:
         verdict.stage,
         StageVerdict.UNKNOWN,
         reason=UnknownReason.ABSTAINED,
-        explanation="the texts do not read as English, the only language that rules-1 knows",
+        explanation=why,
     )
 
 

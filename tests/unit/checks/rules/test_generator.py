@@ -117,8 +117,8 @@ def reworded(draft: str, answer: str) -> Run:
     return replace(run, generators=(replace(run.generators[0], draft=present(draft)),))
 
 
-def test_a_later_wording_adds_no_claims_but_numbers() -> None:
-    """Friendly words and another language are not invented; a changed number is, and so is a draft."""
+def test_a_later_wording_adds_no_claims_but_numbers_and_names() -> None:
+    """Friendly words, marks and another language are not invented; a name is, and so is a draft."""
     warm = found(reworded(GOOD, f"Lovely question, dear colleague! {GOOD} Have a wonderful day!"))
     assert (
         warm["words_unsupported_share"].value
@@ -127,6 +127,8 @@ def test_a_later_wording_adds_no_claims_but_numbers() -> None:
     assert warm["numbers_unsupported"].value == 0
     german = found(reworded(GOOD, "Vollzeitkräfte bekommen 25,0 Tage bezahlten Urlaub."))
     assert (german["numbers_unsupported"].value, german["names_unsupported"].value) == (0, 0)
+    named = found(reworded(GOOD, f"<p>Dear colleague,</p> {GOOD} Ask Meadow Holdings for more."))
+    assert named["names_unsupported"].value == 1
     changed = found(reworded(GOOD, GOOD.replace("25", "28")))
     assert changed["numbers_unsupported"].value == 1
     invented = found(reworded(GOOD.replace("25", "28"), "Vollzeitkräfte bekommen Urlaub."))
