@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from otel_raglog.checks.text.citations import Cited, without_citations
 from otel_raglog.checks.text.survival import PromptText
-from otel_raglog.checks.text.words import content_words
+from otel_raglog.checks.text.words import content_words, words
 from otel_raglog.mapping.structured import structured_answer
 from otel_raglog.model import Chunk, Field, GenerateStep, RewriteKind, RewriteStep, Run
 
@@ -73,6 +73,23 @@ def faithful_rewrites(run: Run) -> tuple[str, ...]:
         if step.kind is not RewriteKind.HYDE
         for rewrite in rewrites_of(step)
     )
+
+
+def searched_besides(run: Run, step: RewriteStep) -> tuple[str, ...]:
+    """Return the question where it was itself searched for, beside the step's rewrites (step-back).
+
+    Not where that search was over before the step: it may have been in vain.
+    """
+    question = question_of(run)
+    asked = words(question or "")
+    begin = step.origin.start_unix_nano
+    beside = (
+        retriever.query.value
+        for retriever in run.retrievers
+        if begin and not retriever.fused and retriever.origin.start_unix_nano >= begin
+    )
+    same = question is not None and any(words(query or "") == asked for query in beside)
+    return (question,) if question is not None and same else ()
 
 
 def chunks_of(field: Field[tuple[Chunk, ...]]) -> tuple[Chunk, ...] | None:

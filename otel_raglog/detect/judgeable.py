@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from otel_raglog.checks.text.lexicon import COURTEOUS, COURTESIES, QUESTION_WORDS, STOPWORDS
+from otel_raglog.checks.text.words import words
 from otel_raglog.mapping.statements import is_rows, is_statement
 from otel_raglog.model import (
     AssemblyStep,
@@ -69,6 +71,17 @@ def step_unknown(step: Step) -> UnknownReason | None:
     if any(_readable(field) for field in fields):
         return UnknownReason.ABSTAINED if _writes_statements(step) else None
     return _reason(fields[0]) if fields else UnknownReason.NOT_CAPTURED
+
+
+def asks_nothing(run: Run) -> bool:
+    """Tell whether a question only thanks, greets or applauds: a search for that finds nothing."""
+    said = words(run.question.value or "") if run.question.usable else ()
+    return (
+        "?" not in (run.question.value or "")
+        and any(word in COURTESIES for word in said)
+        and all(word in COURTEOUS or word in STOPWORDS for word in said)
+        and not any(word in QUESTION_WORDS for word in said)
+    )
 
 
 def finds_rows(run: Run) -> bool:

@@ -6,8 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from otel_raglog.detect.judgeable import finds_rows, step_unknown, verdict_without_judging
-from otel_raglog.detect.language import reads_as_english
+from otel_raglog.detect.judgeable import (
+    asks_nothing,
+    finds_rows,
+    step_unknown,
+    verdict_without_judging,
+)
+from otel_raglog.detect.language import stages_in_english
 from otel_raglog.detect.rules1_weights import (
     CLUES,
     LEAK,
@@ -31,6 +36,7 @@ _NEED_NO_READING = frozenset(
     {FaultType.EMPTY_RESULT, FaultType.OUTPUT_TRUNCATED, FaultType.BLANK_CONTEXT}
 )
 _LANGUAGE = "the texts do not read as English, the only language that rules-1 knows"
+_COURTESY = "nothing was asked: thanks or a greeting"
 _ROWS = "values that a statement of a query language found cannot be compared with words"
 _READING = (Stage.RETRIEVER, Stage.RERANKER, Stage.GENERATOR)
 """Stages that are judged by what the words of chunks have in common with others."""
@@ -56,9 +62,16 @@ class Rules1:
             read = {stage: _unread(verdicts[stage], _ROWS) for stage in _READING}
             verdicts = {**verdicts, **read}
         judged = any(verdict.verdict in _JUDGED for verdict in verdicts.values())
-        if not judged or reads_as_english(run):
+        if not judged:
             return verdicts
-        return {stage: _unread(verdict, _LANGUAGE) for stage, verdict in verdicts.items()}
+        if asks_nothing(run):
+            kept = frozenset({FaultType.OUTPUT_TRUNCATED})
+            return {stage: _unread(found, _COURTESY, kept) for stage, found in verdicts.items()}
+        english = stages_in_english(run)
+        return {
+            stage: verdict if stage in english else _unread(verdict, _LANGUAGE)
+            for stage, verdict in verdicts.items()
+        }
 
     def _judge_stage(self, run: Run, stage: Stage, measurements: Sequence[Measurement]) -> Verdict:
         unjudged = verdict_without_judging(run, stage)
@@ -74,11 +87,11 @@ class Rules1:
         return _worst(stage, steps)
 
 
-def _unread(verdict: Verdict, why: str) -> Verdict:
+def _unread(verdict: Verdict, why: str, kept: frozenset[FaultType] = _NEED_NO_READING) -> Verdict:
     """Keep what needs no reading; of the rest nothing is known, and ``why``."""
     if verdict.verdict not in _JUDGED:
         return verdict
-    plain = tuple(fault for fault in verdict.fault_types if fault in _NEED_NO_READING)
+    plain = tuple(fault for fault in verdict.fault_types if fault in kept)
     if plain:
         return replace(verdict, fault_types=plain, warnings=())
     return Verdict(

@@ -7,7 +7,7 @@ asked next. What is written and found for that neither rewrites the question nor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from otel_raglog.conventions.json_text import parse_json
 from otel_raglog.mapping.collapse import Call, View
@@ -52,6 +52,8 @@ def search_for_answer(
     a person, if all later ones are made with its answer in hand or write JSON without one.
     """
     steps = _steps(search)
+    if not _any_after(steps, calls):
+        return search
     done = _answered(view, calls, said, steps, asked)
     if done is None:
         return search
@@ -74,7 +76,7 @@ def embeddings_for_answer(  # noqa: PLR0917  what a run knows before its answer
 
     What was searched for is a query whenever it was embedded.
     """
-    if call is None:
+    if call is None or not _any_after(embeddings, [call, *calls]):
         return tuple(embeddings)
     steps = _steps(search)
     found = any(step.origin.end_unix_nano <= call.start for step in steps)
@@ -96,6 +98,12 @@ def embeddings_for_answer(  # noqa: PLR0917  what a run knows before its answer
 def is_after(origin: StepOrigin, call: Call) -> bool:
     """Tell whether a step began when a call was over; not where no times tell."""
     return origin.start_unix_nano >= call.end and origin.start_unix_nano > call.start
+
+
+def _any_after(
+    steps: Iterable[RetrieveStep | RerankStep | EmbedStep], calls: Sequence[Call]
+) -> bool:
+    return any(is_after(step.origin, call) for step in steps for call in calls)
 
 
 def _answered(

@@ -82,11 +82,13 @@ def _ids_twice_in(chunks: Sequence[Chunk]) -> Iterator[str]:
     """Yield the ids that one list has with two texts, neither of which is a part of the other."""
     texts: dict[str, str] = {}
     for chunk in chunks:
-        text = squeezed(chunk.text)
-        if chunk.id is None or not text:
+        if chunk.id is None or not chunk.text.strip():
             continue
-        first = texts.setdefault(chunk.id, text)
-        if text not in first and first not in text:
+        first = texts.setdefault(chunk.id, chunk.text)
+        if first == chunk.text:
+            continue
+        text, known = squeezed(chunk.text), squeezed(first)
+        if text not in known and known not in text:
             yield chunk.id
 
 

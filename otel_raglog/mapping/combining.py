@@ -31,11 +31,11 @@ class Combining:
     @cached_property
     def _found(self) -> tuple[tuple[Call, ...], frozenset[int]]:
         """The calls that were shown a chunk or combine answers, and the leaves of the latter."""
-        probes = probes_of(self._chunks)
+        few = len(self._calls) < _FEWEST_CALLS
+        probes = () if few else probes_of(self._chunks)
         answering: list[Call] = []
         combining: set[int] = set()
-        few = len(self._calls) < _FEWEST_CALLS
-        for call in self._calls if probes and not few else ():
+        for call in self._calls if probes else ():
             if _is_aside(call):
                 continue
             if answering and self._joins(call, answering):

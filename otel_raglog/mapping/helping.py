@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from otel_raglog.conventions.json_text import parse_json, strings_in
 from otel_raglog.mapping.collapse import Call
-from otel_raglog.mapping.context import has_any, shows_any, shows_context
+from otel_raglog.mapping.context import context_in, has_any, probes_of, shows_context
 from otel_raglog.mapping.judging import (
     is_assessment,
     is_told_as_answer,
@@ -17,10 +17,8 @@ from otel_raglog.mapping.judging import (
 )
 from otel_raglog.mapping.question import question_in_prompt, this_turn
 from otel_raglog.mapping.texts import folded, holds, normal
-from otel_raglog.mapping.verdicts import is_bare, is_grade, is_verdict, says_yes_or_no
+from otel_raglog.mapping.verdicts import is_bare, is_grade, says_yes_or_no
 from otel_raglog.model import Chunk
-
-__all__ = ["is_verdict", "without_helpers"]
 
 _SHORTEST_TOLD = 8
 """Characters of an answer below which finding it in a prompt may be chance."""
@@ -35,6 +33,17 @@ _FEWEST_PARTS = 2
 _WORD = re.compile(r"\w{3,}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found, with the beginnings by which a prompt is known to show it."""
+
+    chunks: Sequence[Chunk]
+    probes: Sequence[str]
+
+    def is_shown(self, text: str) -> bool:
+        return has_any(folded(text), self.probes)
+
+
 def without_helpers(calls: Sequence[Call], chunks: Sequence[Chunk]) -> list[Call]:
     """Return the calls that may have answered, of those after the last search; all if none would be left.
 
@@ -45,6 +54,9 @@ def without_helpers(calls: Sequence[Call], chunks: Sequence[Chunk]) -> list[Call
     asked the question itself, was given the context, or several parts, and no answer to judge.
     What only helpers were told (facts that they are to compare) was written for them.
     """
+    if len(calls) < 2:  # noqa: PLR2004  nothing to help with
+        return list(calls)
+    found = _Found(chunks, probes_of(chunks))
     assessing = {call.leaf for call in calls if is_assessment(call.output.value or "")}
     spoke = [c.end for c in calls if c.output.value and c.leaf not in assessing]
     first = min(spoke, default=None)
@@ -54,10 +66,10 @@ def without_helpers(calls: Sequence[Call], chunks: Sequence[Chunk]) -> list[Call
         if c.leaf in assessing
         and first is not None
         and first <= c.start
-        and not _answers(c, _told(c, calls, assessing), calls, chunks)
+        and not _answers(c, _told(c, calls, assessing), calls, found)
     }
     for call in sorted(calls, key=lambda call: call.end):
-        if call.leaf not in helping and _helps(call, _told(call, calls, helping), calls, chunks):
+        if call.leaf not in helping and _helps(call, _told(call, calls, helping), calls, found):
             helping.add(call.leaf)
     prepared = {call.leaf for call in calls if helping and _prepares(call, calls, helping)}
     return [call for call in calls if call.leaf not in helping | prepared] or list(calls)
@@ -97,9 +109,7 @@ def _told(call: Call, calls: Sequence[Call], helping: Collection[int]) -> list[s
     return [text for text in told if not any(text != other and text in other for other in told)]
 
 
-def _answers(
-    call: Call, told: Sequence[str], calls: Sequence[Call], chunks: Sequence[Chunk]
-) -> bool:
+def _answers(call: Call, told: Sequence[str], calls: Sequence[Call], found: _Found) -> bool:
     """Tell whether a call was asked what others were, given what it takes, and nothing to judge.
 
     It takes the context, or parts of the answer (of what it was ``told``). Reasoning or notes are
@@ -109,30 +119,33 @@ def _answers(
     if says_score(said) or (is_bare(said) and not says_yes_or_no(said)):
         return False
     messages = [
-        replace(message, content=_without(message.content, [*told, *(c.text for c in chunks)]))
+        replace(
+            message, content=_without(message.content, [*told, *(c.text for c in found.chunks)])
+        )
         for message in call.messages.value or ()
     ]
     own = "\n\n".join(message.content for message in messages)
-    if is_told_to_check(own) or not _asks_the_same(call, folded(own), calls):
+    question = _shared_question(call, folded(own), calls)
+    if question is None:
         return False
-    if any(is_told_as_answer(call.prompt, text) for text in told):
+    context = None if found.chunks else context_in(messages, call.variables, (), question)
+    if is_told_to_check(_without(own, [context or "", question])):
+        return False
+    if len(told) >= _FEWEST_PARTS or any(is_told_as_answer(call.prompt, text) for text in told):
         return len(told) >= _FEWEST_PARTS
-    if len(told) >= _FEWEST_PARTS:
-        return True
-    if chunks:
-        return shows_any(_without(call.prompt, told), chunks)
+    if found.chunks:
+        return found.is_shown(_without(call.prompt, told))
     return shows_context(call.messages.value or (), call.variables)
 
 
-def _asks_the_same(call: Call, own: str, calls: Sequence[Call]) -> bool:
-    """Tell whether a prompt, without what was found and told, has the question of an earlier call."""
-    for other in calls:
-        if other is call or other.start >= call.start:
-            continue
+def _shared_question(call: Call, own: str, calls: Sequence[Call]) -> str | None:
+    """Return the question of an earlier call that a prompt has, too, apart from what was found and told."""
+    earlier = [other for other in calls if other is not call and other.start < call.start]
+    for other in earlier[:_COMPARED_CALLS]:
         question = question_in_prompt(this_turn(other.messages.value or ()), (), other.variables)
         if question and len(question) >= _SHORTEST_TOLD and folded(question) in own:
-            return True
-    return False
+            return question
+    return None
 
 
 def _without(text: str, pieces: Iterable[str]) -> str:
@@ -141,16 +154,16 @@ def _without(text: str, pieces: Iterable[str]) -> str:
     return text
 
 
-def _helps(call: Call, told: Sequence[str], calls: Sequence[Call], chunks: Sequence[Chunk]) -> bool:
+def _helps(call: Call, told: Sequence[str], calls: Sequence[Call], found: _Found) -> bool:
     said = call.output.value or ""
     if len(told) != 1:  # nothing, or the parts that it makes one answer of
         return False
-    if _answers(call, told, calls, chunks):
+    if _answers(call, told, calls, found):
         return False
     wrote = told[0]
     if is_bare(said):
         return not is_bare(wrote)
-    if shows_any(call.prompt.replace(wrote, " "), chunks):
+    if found.is_shown(call.prompt.replace(wrote, " ")):
         return _is_foreign_word(said, wrote)
     if parse_json(said) is not None:
         return parse_json(wrote) is None

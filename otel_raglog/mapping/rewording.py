@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from otel_raglog.conventions.json_text import parse_json
 from otel_raglog.mapping.collapse import Call, View
@@ -12,11 +13,12 @@ from otel_raglog.mapping.combining import MOST_BEFORE, Combining
 from otel_raglog.mapping.context import has_any, probes_of, shows_context
 from otel_raglog.mapping.family import is_shown
 from otel_raglog.mapping.generating import generate_step, total_tokens
-from otel_raglog.mapping.helping import is_verdict, without_helpers
+from otel_raglog.mapping.helping import without_helpers
 from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.prompting import template_variables
 from otel_raglog.mapping.question import answer_in
 from otel_raglog.mapping.texts import folded, holds
+from otel_raglog.mapping.verdicts import is_verdict
 from otel_raglog.model import Chunk, Field, GenerateStep
 
 _SHORTEST_DRAFT = 8
@@ -123,10 +125,14 @@ class _Drafts:
     ) -> None:
         self._view = view
         self._calls = sorted(calls, key=lambda call: (call.end, call.start, call.leaf))
-        self._probes = probes_of(chunks)
+        self._chunks = chunks
         self._asked = asked
         self._said: dict[int, str] = {}
         self._first_shown: int | None = None
+
+    @cached_property
+    def _probes(self) -> tuple[str, ...]:
+        return probes_of(self._chunks)
 
     def said(self, call: Call) -> str:
         """Return what a program takes for a call's answer: without reasoning, or out of JSON."""

@@ -12,15 +12,15 @@ _HEADING = re.compile(
     rf"{_WORD_LABEL}(?: (?:used|cited))?[*_ \t]{{0,4}}(?P<mark>:?)(?P<rest>.*)",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"[ \t]*(?:[-*•–][ \t]|\[?\^?\d{1,3}[\]).:]|\[|https?://|$)")  # noqa: RUF001
+_ITEM = re.compile(r"[ \t]*(?:[-*\u2022\u2013][ \t]|\[?\^?\d{1,3}[\]).:]|\[|https?://|$)")
 _MOST_WORDS = 15
 """A source is named in fewer words; what is longer, or ends as a sentence, is said."""
 
 _FILE = r"[\w%./-]*\w\.(?:md|mdx|pdf|html?|txt|rst|docx?|pptx?|xlsx?|csv|json)\b"
-_PAGE = r"(?:[,;: ]*\b(?:pp?\.|pages?|sections?|§) ?\d{1,4}(?:[-–]\d{1,4})?)"  # noqa: RUF001
+_PAGE = r"(?:[,;: ]*\b(?:pp?\.|pages?|sections?|§) ?\d{1,4}(?:[-\u2013]\d{1,4})?)"
 _INDEX = r"\^?(?:(?:doc(?:ument)?|source|chunk|passage|ref(?:erence)?|context)[ _#-]?)?\d{1,3}"
 _NUMBERED = re.compile(
-    rf"[ \t]?\[\s*(?P<marks>{_INDEX}(?:\s*(?:[,;–-]|and)\s*{_INDEX}){{0,9}})\s*\](?!\()",  # noqa: RUF001
+    rf"[ \t]?\[\s*(?P<marks>{_INDEX}(?:\s*(?:[,;\u2013-]|and)\s*{_INDEX}){{0,9}})\s*\](?!\()",
     re.IGNORECASE,
 )
 _CORNERED = re.compile(r"[ \t]?【(?P<source>[^【】]{1,120})】")
@@ -30,8 +30,8 @@ _LABELLED = re.compile(
 )
 _FILED = re.compile(rf"[ \t]?[\[(]\s*(?P<source>{_FILE}{_PAGE}?)\s*[\])]", re.IGNORECASE)
 _PAGED = re.compile(
-    r"[ \t]?[\[(]\s*(?:pp?\.|pages?) ?\d{1,4}(?:[-–]\d{1,4})?\s*[\])]", re.IGNORECASE
-)  # noqa: RUF001
+    r"[ \t]?[\[(]\s*(?:pp?\.|pages?) ?\d{1,4}(?:[-\u2013]\d{1,4})?\s*[\])]", re.IGNORECASE
+)
 _LINK = re.compile(r"\[(?P<text>[^\[\]]{1,200})\]\((?P<source>(?:https?://|/|\.)[^()\s]{1,400})\)")
 _BARE_LINK = re.compile(r"[ \t]?[(<]?(?P<source>https?://[^\s()<>]{1,400}[^\s()<>.,;:!?])[)>]?")
 _EXACT = re.compile(rf"https?://[^\s()<>\"']*[^\s()<>\"'.,;:!?]|{_FILE}", re.IGNORECASE)
@@ -127,5 +127,5 @@ def _says(line: str) -> bool:
 
 def _named(line: str) -> str:
     """Return what an item names, without marks; nothing for a bare number."""
-    bare = re.sub(r"^[ \t]*(?:[-*•–][ \t]+)?(?:\[?\^?\d{1,3}[\]).:]+[ \t]*)?", "", line)  # noqa: RUF001
+    bare = re.sub(r"^[ \t]*(?:[-*\u2022\u2013][ \t]+)?(?:\[?\^?\d{1,3}[\]).:]+[ \t]*)?", "", line)
     return bare.strip(" \t*_[]")

@@ -5,7 +5,12 @@ from dataclasses import replace
 import pytest
 from handbook_runs import make_run
 
-from otel_raglog.detect.judgeable import finds_rows, step_unknown, verdict_without_judging
+from otel_raglog.detect.judgeable import (
+    asks_nothing,
+    finds_rows,
+    step_unknown,
+    verdict_without_judging,
+)
 from otel_raglog.model import (
     NOT_CAPTURED,
     Chunk,
@@ -117,3 +122,22 @@ def test_rows_are_values_that_a_statement_found() -> None:
         step = replace(run.retrievers[0], query=present(query), chunks=present((Chunk(text),)))
         assert finds_rows(replace(run, retrievers=(step,))) is rows
     assert not finds_rows(run)
+
+
+@pytest.mark.parametrize(
+    ("question", "nothing"),
+    [
+        ("Thanks!", True),
+        ("Great, thank you very much, that helps a lot.", True),
+        ("Good morning, hello!", True),
+        ("Thanks, and bicycles?", False),
+        ("Thanks, what about dogs", False),
+        ("Hello?", False),
+        ("and on Sunday", False),
+        ("all", False),
+        ("", False),
+    ],
+)
+def test_thanks_and_greetings_ask_nothing(question: str, *, nothing: bool) -> None:
+    """A search that always runs finds nothing for them."""
+    assert asks_nothing(make_run(question)) is nothing

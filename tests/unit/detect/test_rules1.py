@@ -298,3 +298,14 @@ def test_rows_of_a_statement_are_not_compared_with_words() -> None:
         assert "statement" in verdicts[stage].explanation
     cut = replace(run, generators=(replace(run.generators[0], finish_reason="length"),))
     assert faulty(cut) == {Stage.GENERATOR: (FaultType.OUTPUT_TRUNCATED,)}
+
+
+def test_nothing_is_faulty_where_nothing_was_asked() -> None:
+    """A search that always runs finds nothing for thanks; a cut answer is one all the same."""
+    run = make_run("Thanks!", "You are welcome.", retrieved=[], in_prompt=[])
+    verdicts = judged(run)
+    for stage in (Stage.RETRIEVER, Stage.GENERATOR):
+        assert verdicts[stage].reason is UnknownReason.ABSTAINED
+        assert "asked" in verdicts[stage].explanation
+    cut = replace(run, generators=(replace(run.generators[0], finish_reason="length"),))
+    assert faulty(cut) == {Stage.GENERATOR: (FaultType.OUTPUT_TRUNCATED,)}

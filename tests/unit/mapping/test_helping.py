@@ -99,6 +99,21 @@ def test_a_short_answer_after_reasoning_answers(reply, shown):
     assert answered_by(("Think step by step.", NOTE), (told, reply), shown=shown) == reply
 
 
+@pytest.mark.parametrize("shown", [True, False], ids=["search", "no span of a search"])
+def test_a_question_and_a_page_about_checks_tell_nobody_to_check(shown):
+    """Only instructions do."""
+    ask = "When can I verify my ticket?"
+    page = "Tickets are checked at the gate from six; the office will assess lost ones."
+    note = "The page says that the gate opens at six, so it can be done from that hour on."
+    turns = [("system", f"Think.\nContext:\n{page}"), ("user", ask)]
+    search = [retriever("search", ask, ("p1", page))] if shown else []
+    last = [("system", f"Say it in a word.\nContext:\n{page}\nReasoning:\n{note}"), ("user", ask)]
+    (run,) = map_trace(
+        trace_of(span("app", *search, llm("chat", turns, note), llm("chat", last, "Early")))
+    )
+    assert run.answer.value == "Early"
+
+
 @pytest.mark.parametrize("reply", ["Late", "30", "yes", "ja", "Belegt."])
 @pytest.mark.parametrize("told", [f"Answer: {ANSWER}", f"Check for hallucinations: {ANSWER}"])
 def test_a_verdict_on_an_answer_with_question_and_context_does_not_answer(told, reply):
@@ -164,10 +179,14 @@ def test_an_evaluation_in_steps_does_not_answer():
 
 
 @pytest.mark.parametrize(
-    "reply",
-    ['{"answer": "At half past six.", "confidence": 0.9}', "Six", "06:30 on weekdays"],
+    ("reply", "told"),
+    [
+        ('{"answer": "At half past six.", "confidence": 0.9}', "At half past six."),
+        ("Six", "Six"),
+        ("06:30 on weekdays", "06:30 on weekdays"),
+    ],
 )
-def test_an_answer_that_is_put_in_form_answers(reply):
+def test_an_answer_that_is_put_in_form_answers(reply, told):
     """Fields for a program, or the short form of what was said."""
     prompt = f"Text: {PAGE}\nGive the short form of: {ANSWER}"
-    assert answered((prompt, reply)) == reply
+    assert answered((prompt, reply)) == told
