@@ -50,6 +50,8 @@ bench: setup ## Measure the pipe against rotel, and CPU per run of each part (pr
 	$(BIN)/python tests/bench/pipe.py
 	$(BIN)/python tests/bench/analysis.py
 	$(BIN)/python tests/bench/conventions.py
+	$(BIN)/python tests/bench/mapping.py
+	$(BIN)/python tests/bench/compression.py
 
 bench-journal: setup ## Measure the journal's store against a bare write and SQLite
 	$(BIN)/python tests/bench/journal_stores.py

@@ -36,6 +36,9 @@ CustomStage: TypeAlias = Literal[
 ]
 
 _ANYWHERE = frozenset({"session", "user", "model", "tokens"})
+_IDENTITIES = frozenset({"session", "user"})
+"""What is taken of a rule even where an earlier one gives the span another stage."""
+
 _SEARCH = frozenset({"query", "documents", "top_k"})
 _PROMPT = frozenset({"system", "prompt", "messages", "finish_reason"})
 _TALK = frozenset({"question", "history", "answer"})
@@ -259,7 +262,9 @@ def _outdone(rule: CustomRule, earlier: CustomRule) -> str:
     """Return why a rule adds nothing to one that is about the same spans; empty when it does."""
     if earlier.stage == "ignore":
         return "which leaves these spans out"
-    if earlier.stage is not None and rule.stage is not None and earlier.stage != rule.stage:
+    identities = {fact for fact, _ in rule.places()} & _IDENTITIES
+    other_stage = earlier.stage is not None and rule.stage not in {None, earlier.stage}
+    if other_stage and not identities:
         return f"which says that they are of stage {earlier.stage}: put the narrower rule first"
     known = dict(earlier.places())
     same = all(places == known.get(fact) for fact, places in rule.places())

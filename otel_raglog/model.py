@@ -609,6 +609,8 @@ class RewriteStep:
     input: Field[str]
     rewrites: Field[tuple[str, ...]]
     model: str | None = None
+    filters: str | None = None
+    """The filter of the search, where the rewriter wrote one beside the query (self-query)."""
 
 
 @dataclass(frozen=True, slots=True)

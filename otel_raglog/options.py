@@ -151,8 +151,8 @@ class Analysis(_Section):
     """The detector."""
 
     checks: tuple[Literal["rules", "similarity", "alignment"], ...] = Field(
-        ("rules", "similarity", "alignment"),
-        description="Groups of checks that run. similarity and alignment load the sentence model; with none, "
+        ("rules", "similarity"),
+        description="Groups of checks that run: rules, similarity, alignment (which only trained detectors read). The last two load the sentence model; with none, "
         "runs are mapped and marked, and every verdict is unknown.",
     )
     detector: str = Field(
@@ -292,6 +292,9 @@ def _kind_first(value: object) -> object:
     if not isinstance(value, Mapping | BaseModel):
         what = "must be an endpoint, or a mapping of kind, endpoint and further options"
         raise ValueError(what)  # noqa: TRY004  pydantic makes it the option's error
+    if isinstance(value, Mapping) and "kind" not in value:
+        endpoint = value.get("endpoint")
+        return {**value, "kind": otlp_kind(endpoint)} if isinstance(endpoint, str) else value
     return value
 
 
@@ -301,7 +304,9 @@ class Destination(_Section):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str = Field(
-        "otlp_grpc", description="otlp_grpc, otlp_http, file, console or an entry point's name."
+        "otlp_grpc",
+        description="otlp_grpc, otlp_http, file, console or an entry point's name; unset, it is "
+        "told by the endpoint: HTTP with a path or at port 4318, else gRPC.",
     )
     signals: tuple[Signal, ...] = Field(
         tuple(Signal), description="What it takes: traces, metrics, logs."

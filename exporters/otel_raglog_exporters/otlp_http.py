@@ -110,6 +110,10 @@ class OtlpHttpExporter:
                 raise Unavailable("the exporter is closed") from failure
             raise
         if response.is_success:
+            if response.headers.get("content-type", "").startswith("text/html"):
+                # A proxy's login page, say: nothing tells that anybody took the batch.
+                message = f"HTTP {response.status_code} with a web page: no OTLP receiver answered"
+                raise Unavailable(message)
             return read_response(payload.signal, answer, payload.items)
         raise self._failure(response, answer)
 

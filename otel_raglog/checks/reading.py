@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from otel_raglog.checks.text.citations import Cited, without_citations
 from otel_raglog.checks.text.survival import PromptText
-from otel_raglog.checks.text.words import content_words
+from otel_raglog.checks.text.words import content_words, words
+from otel_raglog.mapping.structured import structured_answer
 from otel_raglog.model import Chunk, Field, GenerateStep, RewriteKind, RewriteStep, Run
 
 _HALF = 0.5
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _TURN_CHARACTERS = 600
 _MOST_FORMS = 3
 _FEWEST_CONTEXT_WORDS = 12
@@ -69,6 +73,23 @@ def faithful_rewrites(run: Run) -> tuple[str, ...]:
         if step.kind is not RewriteKind.HYDE
         for rewrite in rewrites_of(step)
     )
+
+
+def searched_besides(run: Run, step: RewriteStep) -> tuple[str, ...]:
+    """Return the question where it was itself searched for, beside the step's rewrites (step-back).
+
+    Not where that search was over before the step: it may have been in vain.
+    """
+    question = question_of(run)
+    asked = words(question or "")
+    begin = step.origin.start_unix_nano
+    beside = (
+        retriever.query.value
+        for retriever in run.retrievers
+        if begin and not retriever.fused and retriever.origin.start_unix_nano >= begin
+    )
+    same = question is not None and any(words(query or "") == asked for query in beside)
+    return (question,) if question is not None and same else ()
 
 
 def chunks_of(field: Field[tuple[Chunk, ...]]) -> tuple[Chunk, ...] | None:
@@ -138,16 +159,29 @@ def answer_of(run: Run) -> str | None:
 def claims_of(run: Run) -> str | None:
     """Return the answer in the words of the call that saw the context; ``""`` when it is empty.
 
-    Where a later call put it into other words (tone, format, language), these are no claims.
+    Where a later call put it into other words (tone, format, language), these are no claims;
+    neither are citations, nor what stands in JSON beside the answer.
     """
+    said = _said(run)
+    return said and without_citations(said).text
+
+
+def cited_in(run: Run) -> Cited:
+    """Return the answer as :func:`claims_of` has it, with what it cites."""
+    return without_citations(_said(run) or "")
+
+
+def _said(run: Run) -> str | None:
     step = answering_step(run)
-    return (text_of(step.draft) if step else None) or answer_of(run)
+    said = (text_of(step.draft) if step else None) or answer_of(run)
+    return said and (structured_answer(said) or said)
 
 
 def restated(run: Run) -> str:
     """Return the answer as a later call worded it, ``""`` without one or in another language.
 
-    What it says beyond the draft in numbers is a claim; a translation may write them otherwise.
+    What it says beyond the draft in numbers and names is a claim; a translation may write them
+    otherwise.
     """
     step = answering_step(run)
     draft = text_of(step.draft) if step else None
@@ -156,7 +190,7 @@ def restated(run: Run) -> str:
         return ""
     words = set(content_words(draft))
     carried = words & set(content_words(answer))
-    return answer if len(carried) >= _HALF * len(words) else ""
+    return _TAG.sub(" ", answer) if len(carried) >= _HALF * len(words) else ""
 
 
 def prompt_of(run: Run) -> str | None:
@@ -232,8 +266,12 @@ def _can_tell(selected: tuple[Chunk, ...] | None) -> bool:
 
 
 def _unrecorded(run: Run, selected: Iterable[Chunk], kept: Iterable[str]) -> tuple[str, ...]:
-    """Return the paragraphs of the context that may be chunks whose text was not recorded."""
-    if all(chunk.text.strip() for chunk in selected):
+    """Return the paragraphs of the context that may be chunks whose text was not recorded.
+
+    Or that were lost whole, where attributes were dropped.
+    """
+    evicted = bool(run.loss.gaps or run.loss.dropped_attributes)
+    if all(chunk.text.strip() for chunk in selected) and not evicted:
         return ()
     known = " ".join(" ".join(kept).split())
     paragraphs = (_prompt_context(run) or "").split("\n\n")

@@ -14,6 +14,7 @@ import typer
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from rich.console import Console
 from rich.progress import Progress
+from stamina.instrumentation import set_on_retry_hooks
 
 from otel_raglog.commands.analyze import Files, report_problems
 from otel_raglog.commands.exit_codes import BAD_INPUT
@@ -65,6 +66,7 @@ def replay(
     if not reading.requests:
         raise BadInput("these files hold run records, which cannot be replayed; spans can")
     kind = otlp_kind(endpoint)
+    set_on_retry_hooks(())  # what went wrong at last is said once, in words
     exporter = build_exporter(kind, {"endpoint": endpoint})
     sent: Counter[Signal] = Counter()
     refused: Counter[str] = Counter()

@@ -12,11 +12,9 @@ from otel_raglog.conventions.convention import (
 )
 from otel_raglog.conventions.merging import merge
 from otel_raglog.conventions.recasting import recast
+from otel_raglog.conventions.remembered import Remembered
 from otel_raglog.conventions.scopes import enclosing
 from otel_raglog.model import Role, Span, SpanFacts
-
-_REMEMBERED = 8_192
-_MAX_REMEMBERED_CHARS = 200
 
 Positions = tuple[int, ...]
 
@@ -32,22 +30,12 @@ class _Beginnings:
     def __init__(self, beginnings: Iterable[tuple[str, int]]) -> None:
         self._by_head: dict[str, list[tuple[str, int]]] = {}
         self._headless: list[tuple[str, int]] = []
-        self._remembered: dict[str, Positions] = {}
+        self.of = Remembered(self._find)
+        """The positions of the conventions that have a beginning of a name."""
         for beginning, position in beginnings:
             head, dot, _ = beginning.partition(".")
             known = self._by_head.setdefault(head, []) if dot else self._headless
             known.append((beginning, position))
-
-    def find(self, name: str) -> Positions:
-        """Return the positions of the conventions that have a beginning of ``name``."""
-        found = self._remembered.get(name)
-        if found is None:
-            found = self._find(name)
-            if len(name) <= _MAX_REMEMBERED_CHARS:
-                if len(self._remembered) >= _REMEMBERED:
-                    self._remembered.clear()
-                self._remembered[name] = found
-        return found
 
     def _find(self, name: str) -> Positions:
         candidates = [*self._by_head.get(name.partition(".")[0], ()), *self._headless]
@@ -70,32 +58,31 @@ class ConventionSet:
             if isinstance(item, MarkedByScope)
             for scope in item.marker_scopes
         }
-        self._senders: dict[str, list[int]] = {}
+        senders: dict[str, list[int]] = {}
         for at, item in numbered:
             for scope in item.sender_scopes if isinstance(item, KnownByScope) else ():
-                self._senders.setdefault(scope, []).append(at)
+                senders.setdefault(scope, []).append(at)
+        self._sent: Remembered[Positions] = Remembered(
+            lambda scope: tuple(at for name in enclosing(scope) for at in senders.get(name, ()))
+        )
         self._by_value = [(at, item) for at, item in numbered if isinstance(item, MarkedByValue)]
         self._value_keys = tuple(sorted({k for _, item in self._by_value for k in item.value_keys}))
 
     def speaking(self, span: Span) -> tuple[Convention, ...]:
         """Return the conventions that have a marker on ``span``, in order of precedence."""
-        found: set[int] = set(self._names.find(span.name))
+        of = self._keys.of.__getitem__
+        marked = {self._names.of[span.name], *map(of, span.attributes)}
+        for event in span.events:
+            marked.update((of(event.name), *map(of, event.attributes)))
+        found = {at for positions in marked for at in positions}
         if span.scope_name in self._scopes:
             found.add(self._scopes[span.scope_name])
-        find = self._keys.find
-        for key in span.attributes:
-            found.update(find(key))
-        for event in span.events:
-            found.update(find(event.name))
-            for key in event.attributes:
-                found.update(find(key))
         for key in self._value_keys:
             text = span.attributes.get(key)
             if isinstance(text, str):
                 found.update(self._marked_by_value(key, text.lower()))
         if found:
-            for scope in enclosing(span.scope_name):
-                found.update(self._senders.get(scope, ()))
+            found.update(self._sent[span.scope_name])
         return tuple(self.conventions[at] for at in sorted(found))
 
     def _marked_by_value(self, key: str, text: str) -> Iterator[int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -39,27 +40,31 @@ _TEXT_KEYS = ("page_content", "content", "text", "passage", "snippet", "chunk", 
 _ID_KEYS = ("id", "id_", "_id", "doc_id", "document_id", "chunk_id", "node_id", "pid")
 _SCORE_KEYS = ("score", "relevance_score", "relevanceScore", "similarity")
 _METADATA_SCORE_KEYS = ("relevance_score", "score", "similarity_score")
-_ITEM_PREFIX = "document."
 _METADATA_KEYS = ("metadata", "meta")
 _MESSAGE_TYPES = {"human", "ai", "system", "tool", "user", "assistant", "function"}
 _SCALARS = (str, int, float, bool)
+_FEWEST_WORDS = 6
+_FEWEST_UNSPACED = 12
+"""Words, or letters of scripts without spaces, from which a text is a passage and no title."""
+
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def chunk_from_item(item: Item) -> Chunk:
     """Return the chunk of one flattened document (``document.id``, ``document.content`` ...)."""
-    fields = dict(item)
-    for key, value in item.items():
-        if key.startswith(_ITEM_PREFIX):
-            fields[key[len(_ITEM_PREFIX) :]] = value
-    content = fields.get("content")
+
+    def get(name: str) -> object:
+        return item.get(f"document.{name}", item.get(name))
+
+    content = get("content")
     whole = item.get("")
     if whole is not None and content is None:
         return _chunk(str(whole), None, None, {})
     if content is None:
-        content = _first(fields, _TEXT_KEYS)
+        content = _first_of(get, _TEXT_KEYS)
     text = None if content is None else _as_text(content)
-    chunk = _chunk(text, _first(fields, _ID_KEYS), fields.get("score"), fields.get("metadata"))
-    name = fields.get("name")
+    chunk = _chunk(text, _first_of(get, _ID_KEYS), get("score"), get("metadata"))
+    name = get("name")
     return replace(chunk, title=name) if chunk.title is None and isinstance(name, str) else chunk
 
 
@@ -132,6 +137,8 @@ def _merge(chunk: Chunk, other: Chunk) -> Chunk:
     if not (same_text and same_id):
         return chunk
     take_text = not chunk.text and chunk.text_status is FieldStatus.NOT_CAPTURED
+    if not (take_text or chunk.id is None or chunk.score is None or chunk.title is None):
+        return chunk if chunk.metadata else replace(chunk, metadata=other.metadata)
     return Chunk(
         id=chunk.id if chunk.id is not None else other.id,
         text=other.text if take_text else chunk.text,
@@ -228,6 +235,8 @@ def _chunk_of_mapping(data: Mapping[str, object]) -> Chunk | None:  # noqa: PLR0
     metadata = _first(data, _METADATA_KEYS)
     score = as_number(_first(data, _SCORE_KEYS))
     distance = as_number(data.get("distance"))
+    if text is None and (score is not None or distance is not None):
+        text = _only_passage(data)
     if text is None and (identifier is None or (score is None and metadata is None)):
         return None
     if score is None and distance is not None:
@@ -236,9 +245,31 @@ def _chunk_of_mapping(data: Mapping[str, object]) -> Chunk | None:  # noqa: PLR0
     return _chunk(text, identifier, score, metadata)
 
 
+def _only_passage(data: Mapping[str, object]) -> str | None:
+    """Return the text of a record with a score that has one under a name of its own.
+
+    A column may be called anything (``name`` in the RAG guide of the Vercel AI SDK). A title, an
+    address or an id is no text.
+    """
+    found = [
+        value
+        for key, value in data.items()
+        if isinstance(value, str) and key not in _ID_KEYS and _is_passage(value)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_passage(text: str) -> bool:
+    return len(text.split()) >= _FEWEST_WORDS or len(_UNSPACED.findall(text)) >= _FEWEST_UNSPACED
+
+
 def _first(data: Mapping[str, object], keys: Iterable[str]) -> object:
+    return _first_of(data.get, keys)
+
+
+def _first_of(get: Callable[[str], object], keys: Iterable[str]) -> object:
     for key in keys:
-        value = data.get(key)
+        value = get(key)
         if value is not None:
             return value
     return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from otel_raglog.conventions.json_text import MAX_DEPTH, parse_json_or_literal
+from otel_raglog.conventions.remembered import Remembered
 from otel_raglog.model import AttributeValue
 
 Item = Mapping[str, object]
@@ -17,8 +17,6 @@ _INDEXED = re.compile(r"(.+?)\.([0-9]{1,6})\.(.+)")
 _OBJECTS = frozenset({"message", "document", "embedding", "prompt", "completion"})
 """Names of the objects in lists: a value of this name is a whole one."""
 _MAY_BEGIN_LATE: frozenset[str] = frozenset({"llm.input_messages"})
-_REMEMBERED_KEYS = 4_096
-_MAX_REMEMBERED_CHARS = 200
 
 
 class _Parts(NamedTuple):
@@ -57,7 +55,7 @@ class ListAttributes:
         self._late = _MAY_BEGIN_LATE if whole else frozenset()
         self._indexed: dict[str, dict[int, dict[str, object]]] = {}
         for key, value in attributes.items():
-            parts = _parts_of(key)
+            parts = _PARTS[key]
             if parts is None:
                 continue
             prefix, position, suffix = parts
@@ -136,7 +134,7 @@ def sub_items(item: Item, prefix: str) -> tuple[Item, ...]:
     found: dict[int, dict[str, object]] = {}
     for key, value in item.items():
         if key.startswith(prefix):
-            parts = _parts_of(key)
+            parts = _PARTS[key]
             if parts is not None and parts.prefix == prefix:
                 found.setdefault(parts.position, {})[parts.suffix] = value
     if found:
@@ -159,16 +157,12 @@ def _opened(item: dict[str, object]) -> Item:
 
 
 def _parts_of(key: str) -> _Parts | None:
-    """Split a flattened key; applications write the same ones on every span."""
-    return _parts_once(key) if len(key) <= _MAX_REMEMBERED_CHARS else _parts_anew(key)
-
-
-def _parts_anew(key: str) -> _Parts | None:
     match = _INDEXED.fullmatch(key)
     return _Parts(match[1], int(match[2]), match[3]) if match else None
 
 
-_parts_once = lru_cache(maxsize=_REMEMBERED_KEYS)(_parts_anew)
+_PARTS: Remembered[_Parts | None] = Remembered(_parts_of)
+"""Flattened keys, split."""
 
 
 def _read_whole(key: str, value: AttributeValue) -> ListAttribute | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from otel_raglog.model import AttributeValue
-
 _ROUND = frozenset(
     {
         128,
@@ -20,19 +18,15 @@ _ROUND = frozenset(
 )
 
 
-def keys_cut_at_limit(attributes: Mapping[str, AttributeValue]) -> frozenset[str]:
-    """Return the keys whose texts all end at one round length that nothing passes.
+def keys_cut_at_limit(texts: Mapping[str, str]) -> frozenset[str]:
+    """Return the keys of a span whose texts all end at one round length that nothing passes.
 
     OpenTelemetry SDKs cut values silently. One text of a round length is chance; two
     different ones that are also the longest of the span are a limit.
     """
-    lengths = list(map(len, [value for value in attributes.values() if isinstance(value, str)]))
+    lengths = list(map(len, texts.values()))
     longest = max(lengths, default=0)
     if longest not in _ROUND or lengths.count(longest) < 2:  # noqa: PLR2004  see above
         return frozenset()
-    cut = {
-        key: value
-        for key, value in attributes.items()
-        if isinstance(value, str) and len(value) == longest
-    }
+    cut = {key: text for key, text in texts.items() if len(text) == longest}
     return frozenset(cut) if len(set(cut.values())) > 1 else frozenset()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from otel_raglog.conventions.remembered import Remembered
+
 MAX_PLACEHOLDER_CHARS = 80
 
 _FIRST_SIGNS = "\"'_[<({*rR"
@@ -22,8 +24,11 @@ _PLACEHOLDER = re.compile(
 
 def is_redacted(text: str) -> bool:
     """Tell whether a whole value is a placeholder such as ``__REDACTED__``; it is never judged."""
-    return (
-        len(text) <= MAX_PLACEHOLDER_CHARS
-        and text.lstrip()[:1] in _FIRST_SIGNS
-        and _PLACEHOLDER.fullmatch(text) is not None
-    )
+    return len(text) <= MAX_PLACEHOLDER_CHARS and _HIDES[text]
+
+
+def _hides(text: str) -> bool:
+    return text.lstrip()[:1] in _FIRST_SIGNS and _PLACEHOLDER.fullmatch(text) is not None
+
+
+_HIDES = Remembered(_hides)

@@ -106,6 +106,8 @@ class _Reader(SearchReader):
     # ------------------------------------------------------------------ single values
 
     def model(self) -> str | None:
+        if self.attributes.keys().isdisjoint(_MODEL_KEYS):
+            return None
         for key in _MODEL_KEYS:
             text = as_text(self.attributes.get(key))
             if text is not None and text.lower() not in NO_MODEL and key not in self.redacted:

@@ -29,6 +29,8 @@ _EMBEDDED_KEYS = ("query", "queries", "input", "inputs", "text", "texts", "conte
 _TOP_K_KEYS = ("top_k", "similarity_top_k", "k", "top_n", "n_results", "limit", "max_results")
 _FILTER_KEYS = ("filters", "filter", "where", "metadata_filter")
 _WRAPPERS = ("kwargs", "args", "input_data", "search_kwargs", "arguments", "data")
+_ASKED_KEYS = (*_QUERY_KEYS, *_WRAPPERS)
+_GIVEN_KEYS = (*_EMBEDDED_KEYS, *_WRAPPERS)
 _TOP_K_NAMES = frozenset({*_TOP_K_KEYS, *_WRAPPERS})
 _FILTER_NAMES = frozenset({*_FILTER_KEYS, *_WRAPPERS})
 _MAX_DEPTH = 4
@@ -46,7 +48,7 @@ def query_in(data: object, depth: int = 0) -> str | None:
         return query_in(data[0], depth + 1) if len(data) == 1 else None
     if not isinstance(data, dict):
         return None
-    for key in (*_QUERY_KEYS, *_WRAPPERS):
+    for key in _ASKED_KEYS:
         if data.get(key) is not None:
             found = query_in(data[key], depth + 1)
             if found is not None:
@@ -81,7 +83,7 @@ def embedded_texts_in(data: object, depth: int = 0) -> tuple[str, ...]:
         return tuple(element for element in data if isinstance(element, str))
     if not isinstance(data, dict) or depth > _MAX_DEPTH:
         return ()
-    for key in (*_EMBEDDED_KEYS, *_WRAPPERS):
+    for key in _GIVEN_KEYS:
         if data.get(key) is not None:
             found = embedded_texts_in(data[key], depth + 1)
             if found:

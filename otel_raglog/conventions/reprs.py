@@ -9,6 +9,9 @@ import warnings
 MAX_REPR_CHARS = 200_000
 """Longer texts are not looked into."""
 
+_MESSAGES = ("ChatMessage(", "GeneratedAnswer(", "content=", "AIMessage(", "ToolMessage(")
+"""Beginnings of the reprs of messages."""
+
 _LITERAL = r"(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 _MESSAGE = re.compile(
     r"(?:TextContent\(text=|TextBlock\([^()]{0,80}?\btext=|GeneratedAnswer\(data=|"
@@ -39,12 +42,16 @@ def message_text(text: str) -> str | None:
 
     Known are those of LlamaIndex, Haystack (also its generated answers) and LangChain.
     """
-    if len(text) > MAX_REPR_CHARS or not text.startswith(
-        ("ChatMessage(", "GeneratedAnswer(", "content=", "AIMessage(", "ToolMessage(")
-    ):
+    matches = _message_parts(text)
+    if not matches:
         return None
-    parts = [_literal(match["text"]) for match in _MESSAGE.finditer(text)]
-    return "\n".join(part for part in parts if part) if parts else None
+    return "\n".join(filter(None, (_literal(match["text"]) for match in matches)))
+
+
+def _message_parts(text: str) -> list[re.Match[str]]:
+    if len(text) > MAX_REPR_CHARS or not text.startswith(_MESSAGES):
+        return []
+    return list(_MESSAGE.finditer(text))
 
 
 def message_role(text: str) -> str | None:
@@ -58,10 +65,10 @@ def finish_reason(text: str) -> str | None:
 
     Metadata follow the text in such a repr, so that a text that speaks of reasons says nothing.
     """
-    if message_text(text) is None:
+    matches = _message_parts(text)
+    if not matches:
         return None
-    after = max((match.end() for match in _MESSAGE.finditer(text)), default=0)
-    meta = _META.search(text, after)
+    meta = _META.search(text, matches[-1].end())
     found = _FINISH.search(text, meta.end()) if meta else None
     return found["reason"] if found else None
 
@@ -78,6 +85,9 @@ def document_parts(text: str) -> tuple[str, str | None] | None:
 
 
 def _literal(text: str) -> str:
+    """Return the text that a literal stands for, without an escape what is between its quotes."""
+    if "\\" not in text:
+        return text[1:-1]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _LANGCHAIN = frozenset({"inputs", "outputs", "output", "query", "input_str"})
+_STEP = frozenset({"inputs", "outputs"})
 _BESIDE = frozenset({"tags", "metadata", "kwargs"})
 _ANSWER = frozenset({"response", "metadata", "source_nodes", "sources", "is_dummy_stream"})
 
@@ -16,7 +17,7 @@ def without_wrapping(data: object) -> object:
     if not isinstance(data, dict):
         return data
     own = data.keys() - _BESIDE
-    if own and own <= _LANGCHAIN and own != data.keys():
+    if own and own <= _LANGCHAIN and (own != data.keys() or own <= _STEP):
         for key in ("inputs", "outputs", "output"):
             if data.get(key) is not None:
                 return data[key]

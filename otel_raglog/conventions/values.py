@@ -9,7 +9,7 @@ from typing import Never
 from otel_raglog.conventions.flattened import ListAttributes
 from otel_raglog.conventions.json_text import as_data, as_text, looks_cut, parse_json
 from otel_raglog.conventions.lengths import keys_cut_at_limit
-from otel_raglog.conventions.masking import MAX_PLACEHOLDER_CHARS, is_redacted
+from otel_raglog.conventions.masking import is_redacted
 from otel_raglog.model import (
     NOT_CAPTURED,
     Field,
@@ -29,16 +29,9 @@ class SpanValues:
         self.convention = convention
         self.attributes = span.attributes
         self.lists = ListAttributes(span.attributes, whole=not span.dropped_attributes_count)
-        self.redacted = frozenset(
-            [
-                key
-                for key, value in span.attributes.items()
-                if isinstance(value, str)
-                and len(value) <= MAX_PLACEHOLDER_CHARS
-                and is_redacted(value)
-            ]
-        )
-        self.cut = span.truncated_keys | keys_cut_at_limit(span.attributes)
+        texts = {key: value for key, value in span.attributes.items() if isinstance(value, str)}
+        self.redacted = frozenset([key for key, text in texts.items() if is_redacted(text)])
+        self.cut = span.truncated_keys | keys_cut_at_limit(texts)
 
     def source(self, key: str) -> Provenance:
         """Return where the value of ``key`` was read."""

@@ -248,7 +248,7 @@ class WorkReader(SpanValues):
 
     def loss(self) -> Loss:
         """Return the signs that content was lost."""
-        truncated = set(self.cut) | self._cut_fields((self.input, self.output))
+        truncated = self.cut | self._cut_fields((self.input, self.output))
         span, gaps = self.span, self.lists.gaps()
         dropped = span.dropped_attributes_count or span.dropped_events_count
         if not (dropped or gaps or self.redacted or truncated):

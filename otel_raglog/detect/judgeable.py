@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from otel_raglog.checks.text.lexicon import COURTEOUS, COURTESIES, QUESTION_WORDS, STOPWORDS
+from otel_raglog.checks.text.words import words
+from otel_raglog.mapping.statements import is_rows, is_statement
 from otel_raglog.model import (
     AssemblyStep,
     EmbedStep,
@@ -66,8 +69,29 @@ def step_unknown(step: Step) -> UnknownReason | None:
         return UnknownReason.ERROR
     fields = _needed(step)
     if any(_readable(field) for field in fields):
-        return None
+        return UnknownReason.ABSTAINED if _writes_statements(step) else None
     return _reason(fields[0]) if fields else UnknownReason.NOT_CAPTURED
+
+
+def asks_nothing(run: Run) -> bool:
+    """Tell whether a question only thanks, greets or applauds: a search for that finds nothing."""
+    said = words(run.question.value or "") if run.question.usable else ()
+    return (
+        "?" not in (run.question.value or "")
+        and any(word in COURTESIES for word in said)
+        and all(word in COURTEOUS or word in STOPWORDS for word in said)
+        and not any(word in QUESTION_WORDS for word in said)
+    )
+
+
+def finds_rows(run: Run) -> bool:
+    """Tell whether a search by a statement of a query language found values and no passages."""
+    return any(
+        is_statement(step.query.value) and all(is_rows(text) for text in texts)
+        for step in run.retrievers
+        if step.query.value
+        and (texts := [chunk.text for chunk in step.chunks.value or () if chunk.text])
+    )
 
 
 def _lacking(run: Run, stage: Stage, steps: Iterable[Step]) -> Verdict | None:
@@ -86,10 +110,19 @@ def _lacking(run: Run, stage: Stage, steps: Iterable[Step]) -> Verdict | None:
         Stage.ASSEMBLY: "the selected chunks or the prompt",
         Stage.GENERATOR: "the answer",
     }[stage]
+    if reason is UnknownReason.ABSTAINED:
+        why = "a statement of a query language cannot be compared with the question's words"
+        return _unknown(stage, reason, why)
     if reason is UnknownReason.ERROR:
         return _unknown(stage, reason, f"every {stage} step ended in an error or left no data")
     how = {UnknownReason.REDACTED: "redacted", UnknownReason.INCOMPLETE: "lost on the way"}
     return _unknown(stage, reason, f"{what} were {how.get(reason, 'not recorded')}")
+
+
+def _writes_statements(step: Step) -> bool:
+    """Tell whether all that a rewriter wrote are statements of a query language (SQL, filters)."""
+    written = step.rewrites.value if isinstance(step, RewriteStep) else None
+    return bool(written) and all(is_statement(text) for text in written or ())
 
 
 def _needed(step: Step) -> tuple[Field[object], ...]:

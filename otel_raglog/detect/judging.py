@@ -7,8 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from otel_raglog.detect.judgeable import step_unknown, verdict_without_judging
-from otel_raglog.detect.language import reads_as_english
+from otel_raglog.detect.judgeable import (
+    asks_nothing,
+    finds_rows,
+    step_unknown,
+    verdict_without_judging,
+)
+from otel_raglog.detect.language import stages_in_english
 from otel_raglog.detect.rules1_weights import WARNINGS
 from otel_raglog.model import (
     FaultType,
@@ -29,6 +34,11 @@ NEED_NO_READING = frozenset(
     {FaultType.EMPTY_RESULT, FaultType.OUTPUT_TRUNCATED, FaultType.BLANK_CONTEXT}
 )
 """Fault types that are faults by definition, in any language."""
+
+_COURTESY = "nothing was asked: thanks or a greeting"
+_ROWS = "values that a statement of a query language found cannot be compared with words"
+_READING = (Stage.RETRIEVER, Stage.RERANKER, Stage.GENERATOR)
+"""Stages that are judged by what the words of chunks have in common with others."""
 
 _JUDGED = frozenset({StageVerdict.FAULTY, StageVerdict.OK})
 
@@ -51,10 +61,21 @@ def judge_stages(
     ``detector`` is the name that stands in the explanation of an abstention.
     """
     verdicts = {stage: _judge_stage(run, stage, measurements, judge) for stage in Stage}
+    if finds_rows(run):
+        read = {stage: _unread(verdicts[stage], _ROWS) for stage in _READING}
+        verdicts = {**verdicts, **read}
     judged = any(verdict.verdict in _JUDGED for verdict in verdicts.values())
-    if not judged or reads_as_english(run):
+    if not judged:
         return verdicts
-    return {stage: _in_another_language(each, detector) for stage, each in verdicts.items()}
+    if asks_nothing(run):
+        kept = frozenset({FaultType.OUTPUT_TRUNCATED})
+        return {stage: _unread(found, _COURTESY, kept) for stage, found in verdicts.items()}
+    english = stages_in_english(run)
+    language = f"the texts do not read as English, the only language that {detector} knows"
+    return {
+        stage: verdict if stage in english else _unread(verdict, language)
+        for stage, verdict in verdicts.items()
+    }
 
 
 def not_measured(stage: Stage, measurements: Sequence[Measurement], step: int | None) -> Verdict:
@@ -132,16 +153,13 @@ def _worst(stage: Stage, steps: tuple[Verdict, ...]) -> Verdict:
     )
 
 
-def _in_another_language(verdict: Verdict, detector: str) -> Verdict:
-    """Keep what needs no reading; of the rest nothing is known."""
+def _unread(verdict: Verdict, why: str, kept: frozenset[FaultType] = NEED_NO_READING) -> Verdict:
+    """Keep what needs no reading; of the rest nothing is known, and ``why``."""
     if verdict.verdict not in _JUDGED:
         return verdict
-    plain = tuple(fault for fault in verdict.fault_types if fault in NEED_NO_READING)
+    plain = tuple(fault for fault in verdict.fault_types if fault in kept)
     if plain:
         return replace(verdict, fault_types=plain, warnings=())
     return Verdict(
-        verdict.stage,
-        StageVerdict.UNKNOWN,
-        reason=UnknownReason.ABSTAINED,
-        explanation=f"the texts do not read as English, the only language that {detector} knows",
+        verdict.stage, StageVerdict.UNKNOWN, reason=UnknownReason.ABSTAINED, explanation=why
     )

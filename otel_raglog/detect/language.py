@@ -1,13 +1,19 @@
-"""The texts of a run to whether they are in the language that the checks know."""
+"""The texts of a run to the stages whose texts are in the language that the checks know."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from otel_raglog.checks.reading import claims_of
-from otel_raglog.checks.text.lexicon import STOPWORDS
-from otel_raglog.checks.text.words import words
-from otel_raglog.model import Run
+from otel_raglog.checks.text.lexicon import (
+    FOREIGN_HINTS,
+    FOREIGN_SIGNS,
+    OF_SEVERAL_LANGUAGES,
+    QUESTION_OPENERS,
+    STOPWORDS,
+)
+from otel_raglog.checks.text.words import WORD, fold, words
+from otel_raglog.model import Run, Stage
 
 _FEWEST_WORDS = 10
 _LEAST_SHARE = 0.13
@@ -19,9 +25,42 @@ _MOST_FOREIGN = 0.3
 _LAST_LATIN = 0x24F  # the end of Latin Extended-B
 _MOST_CHARACTERS = 20_000
 
+_ENGLISH = STOPWORDS - OF_SEVERAL_LANGUAGES
+_SURE = 2
+"""What a word that only one language has weighs; one that names borrow weighs 1."""
+_FEWEST_HINTS = 3
+
+
+def stages_in_english(run: Run) -> frozenset[Stage]:
+    """Return the stages of which every text that is compared reads as English.
+
+    A question or chunks in another language leave nothing to compare; rewrites, embedded texts
+    and the answer matter to their own stage.
+    """
+    if not reads_as_english(run):
+        return frozenset()
+    question = run.question.value if run.question.usable and run.question.value else ""
+    chunks = "\n".join(_chunk_texts(run))
+    known = frozenset(words(chunks[:_MOST_CHARACTERS]))
+    if is_foreign(question, known):
+        return frozenset()
+    known |= frozenset(words(question))
+    rewrites = [text for step in run.rewriters for text in step.rewrites.value or ()]
+    embedded = [text for step in run.embedders for text in step.texts.value or ()]
+    found = set(Stage)
+    if any(is_foreign(text, known) for text in rewrites):
+        found -= {Stage.REWRITER, Stage.EMBEDDER}
+    if any(is_foreign(text, known) for text in embedded):
+        found -= {Stage.EMBEDDER}
+    if is_foreign(chunks):
+        found -= {Stage.RETRIEVER, Stage.RERANKER, Stage.ASSEMBLY, Stage.GENERATOR}
+    if is_foreign(claims_of(run) or "", known):
+        found -= {Stage.GENERATOR}
+    return frozenset(found)
+
 
 def reads_as_english(run: Run) -> bool:
-    """Tell whether question, answer and chunks read as English; a few words are taken to.
+    """Tell whether question, answer and chunks together read as English; a few words are taken to.
 
     Decided by the share of English function words, or by letters of other scripts.
     """
@@ -32,11 +71,41 @@ def reads_as_english(run: Run) -> bool:
     return _has_function_words(whole, _LEAST_SHARE) and _has_function_words(chunks, _TABLES_SHARE)
 
 
-def _has_function_words(whole: str, least_share: float) -> bool:
-    text = whole[:_MOST_CHARACTERS]
+def is_foreign(text: str, known: Iterable[str] = ()) -> bool:
+    """Tell whether a text, even a short one, is in another language for certain.
+
+    By letters of other scripts, or by function words of other big languages that are more than
+    the English ones. Words that are ``known`` from English texts are names or loan words, and a
+    text that begins as English questions do only quotes the others.
+    """
+    text = text[:_MOST_CHARACTERS]
+    if _has_other_script(text):
+        return True
+    found = WORD.findall(text)
+    if not found or fold(found[0]) in QUESTION_OPENERS:
+        return False
+    usual = frozenset(known)
+    # Capitals within a sentence are of names and short forms (MIT, Della Vedova).
+    small = [word for at, word in enumerate(found) if word.islower() or (not at and word.istitle())]
+    strange = [plain for word in small if (plain := fold(word)) not in usual]
+    signs = sum(word in FOREIGN_SIGNS for word in strange) + ("¿" in text) + ("¡" in text)
+    accented = (fold(word) for word in small if word.islower() and not word.isascii())
+    hints = sum(word in FOREIGN_HINTS for word in strange)
+    hints += sum(word not in usual for word in accented)
+    english = sum(fold(word) in _ENGLISH for word in found)
+    sure = signs > 0 or hints >= _FEWEST_HINTS
+    return sure and _SURE * signs + hints > _SURE * english
+
+
+def _has_other_script(text: str) -> bool:
     letters = [character for character in text if character.isalpha()]
     foreign = sum(ord(character) > _LAST_LATIN for character in letters)
-    if letters and foreign > _MOST_FOREIGN * len(letters):
+    return bool(letters) and foreign > _MOST_FOREIGN * len(letters)
+
+
+def _has_function_words(whole: str, least_share: float) -> bool:
+    text = whole[:_MOST_CHARACTERS]
+    if _has_other_script(text):
         return False
     found = words(text)
     if len(found) < _FEWEST_WORDS:

@@ -223,6 +223,7 @@ WARNINGS: Mapping[Stage, tuple[WarningRule, ...]] = {
     Stage.GENERATOR: (
         WarningRule("generator.numbers_unsupported", WarningType.UNSUPPORTED_DETAIL, at_least=1),
         WarningRule("generator.names_unsupported", WarningType.UNSUPPORTED_DETAIL, at_least=1),
+        WarningRule("generator.citations_unknown", WarningType.UNSUPPORTED_DETAIL, at_least=1),
         WarningRule(
             "generator.words_unsupported_share", WarningType.UNSUPPORTED_DETAIL, at_least=0.3
         ),

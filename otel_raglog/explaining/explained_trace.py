@@ -21,8 +21,8 @@ from otel_raglog.explaining.span_reading import (
     is_there,
     read_closely,
 )
+from otel_raglog.mapping.evaluators import evaluator_spans
 from otel_raglog.mapping.mapping import OWN_SCOPES
-from otel_raglog.mapping.roles import evaluates
 from otel_raglog.mapping.tree import NONE, Node, Tree, build_tree, unique_spans
 from otel_raglog.model import (
     AssemblyStep,
@@ -230,11 +230,13 @@ class _Steps:
 def _outside(tree: Tree) -> dict[int, str]:
     """Return the spans that are no part of any run, with the reason."""
     found: dict[int, str] = {}
+    facts = {n.span.span_id: n.facts for n in tree.nodes if n.facts is not None}
+    judging = evaluator_spans([node.span for node in tree.nodes], facts)
     for index in tree.order:
         node = tree.nodes[index]
         if node.span.scope_name.startswith(OWN_SCOPES):
             found[index] = "left out: a span of otel-raglog's own"
-        elif node.facts is not None and evaluates(node.span, node.facts):
+        elif node.span.span_id in judging:
             found[index] = "left out: an evaluator's span"
         elif node.role is Role.IGNORED:
             found[index] = "left out: your configuration says so (stage: ignore)"

@@ -41,9 +41,17 @@ FRAGMENTS = frozenset({"embedding_only", "no_retrieval"})
 """Why a trace is skipped that may be a part of a run."""
 
 NO_RUNS = frozenset(
-    {"evaluation", "ignored", "no_genai_spans", "no_spans", "no_stages", "unread_convention"}
+    {
+        "cached_answer",
+        "evaluation",
+        "ignored",
+        "no_genai_spans",
+        "no_spans",
+        "no_stages",
+        "unread_convention",
+    }
 )
-"""Why a trace is skipped that is no run at all, as far as its spans tell."""
+"""Why a trace is skipped that is no run at all, as far as its spans tell, or needs no stages."""
 
 _SKIPPED = {
     "embedding_only": f"if this belongs to a question, {PARENT_OR_JOIN}",
@@ -58,6 +66,7 @@ _SKIPPED = {
     "where spans of your own are these steps, say so in conventions.custom "
     "(docs/custom-conventions.md)",
     "no_stages": "nothing, unless this is a question: then instrument search and LLM",
+    "cached_answer": "nothing: only answers that are made anew are judged",
 }
 _OTHER = {
     UnknownReason.INCOMPLETE: "parts were lost on the way: the spans' losses tell how",

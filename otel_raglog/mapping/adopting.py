@@ -36,6 +36,8 @@ def find_hosts(
     forest = _Forest(spans, facts, children)
     hosts: dict[int, int] = {}
     for group in (tops, *children):
+        if len(group) < 2:  # noqa: PLR2004  nothing beside it
+            continue
         strays = [i for i in group if forest.role(i) in _CALLS and not children[i]]
         scopes = {spans[index].scope_name for index in group}
         if not strays or (len(scopes) == 1 and scopes != {""}):
@@ -62,18 +64,20 @@ class _Forest:
     spans: Sequence[Span]
     facts: Sequence[SpanFacts | None]
     children: Sequence[Sequence[int]]
-    nested: set[tuple[str, str]] = field(init=False)
-    """Pairs of scopes: calls of the second stand right below spans of the first."""
+    _nested: set[tuple[str, str]] | None = field(init=False, default=None)
     _texts: dict[int, tuple[str, str]] = field(init=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.nested = {
-            (self.spans[index].scope_name, self.spans[child].scope_name)
-            for index, below in enumerate(self.children)
-            if self.facts[index] is not None
-            for child in below
-            if self.role(child) in _CALLS
-        }
+    def nested(self) -> set[tuple[str, str]]:
+        """Return pairs of scopes: calls of the second stand right below spans of the first."""
+        if self._nested is None:
+            self._nested = {
+                (self.spans[index].scope_name, self.spans[child].scope_name)
+                for index, below in enumerate(self.children)
+                if self.facts[index] is not None
+                for child in below
+                if self.role(child) in _CALLS
+            }
+        return self._nested
 
     def role(self, index: int) -> Role:
         found = self.facts[index]
@@ -124,7 +128,7 @@ class _Forest:
         if theirs.role in _CALLS:
             unequal = self._differences(stray, index, mine, theirs)
             return None if unequal is None else (unequal, length, index)
-        if (span.scope_name, self.spans[stray].scope_name) in self.nested:
+        if (span.scope_name, self.spans[stray].scope_name) in self.nested():
             return None
         query = theirs.query.value if theirs.role in _SEARCHES else None
         wanted = bool(query) and is_close_to_any(query or "", mine.embedding_texts.value or ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from otel_raglog.mapping.texts import squeezed
@@ -16,30 +16,34 @@ _NUMBER = re.compile(r"(?:[a-z]{0,12}[ _#:.-]?)?\d{1,3}", re.IGNORECASE)
 """An id that may be a place in a list (``0``, ``doc_3``), and another chunk's in the next one."""
 
 _WORD = re.compile(r"\w{4,}")
-_SAME_SHARE = 0.5
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_SAME_SHARE = 0.8
 """Of the shorter text's words, from which on texts of one id are versions of one chunk."""
+
+_FEWEST_WORDS = 3
+"""Of a text all of whose words another has, below which that may be chance."""
 
 
 def says_same(chunk: Chunk, other: Chunk) -> bool:
     """Tell whether two chunks of one id are one, as far as their texts tell.
 
     One text may be a part of the other, or its wording changed (compressed, highlighted). An id
-    that may be a mere number proves nothing: then one text must hold the other. Where a text
-    was not recorded, the id decides.
+    that may be a mere number proves nothing: then one text must hold the other, or all its
+    words (a snippet). Where a text was not recorded, the id decides.
     """
     if chunk.text == other.text:
         return True
     text, known = squeezed(chunk.text), squeezed(other.text)
     if text in known or known in text:
         return True
-    if chunk.id is not None and _NUMBER.fullmatch(chunk.id):
-        return False
     shorter, longer = sorted((_words(text), _words(known)), key=len)
+    if chunk.id is not None and _NUMBER.fullmatch(chunk.id):
+        return len(shorter) >= _FEWEST_WORDS and shorter <= longer
     return bool(shorter) and len(shorter & longer) >= _SAME_SHARE * len(shorter)
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))
+    return set(_WORD.findall(_TAG.sub(" ", text).casefold()))
 
 
 def keys_of(chunk: Chunk, unsure: Collection[str] = ()) -> tuple[Key, ...]:
@@ -59,11 +63,13 @@ def keys_of(chunk: Chunk, unsure: Collection[str] = ()) -> tuple[Key, ...]:
 def ids_of_several(lists: Iterable[Sequence[Chunk]]) -> frozenset[str]:
     """Return the ids under which several texts were found that are not one chunk's.
 
-    Tools that number the results of every search anew give the same ids to other chunks.
+    Tools that number the results of every search anew give the same ids to other chunks; and
+    the id of a document stands on each of its chunks, of which one list can hold several.
     """
     first: dict[str, Chunk] = {}
     found: set[str] = set()
     for chunks in lists:
+        found.update(_ids_twice_in(chunks))
         for chunk in chunks:
             if chunk.id is None or chunk.id in found or not chunk.text.strip():
                 continue
@@ -72,10 +78,25 @@ def ids_of_several(lists: Iterable[Sequence[Chunk]]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _ids_twice_in(chunks: Sequence[Chunk]) -> Iterator[str]:
+    """Yield the ids that one list has with two texts, neither of which is a part of the other."""
+    texts: dict[str, str] = {}
+    for chunk in chunks:
+        if chunk.id is None or not chunk.text.strip():
+            continue
+        first = texts.setdefault(chunk.id, chunk.text)
+        if first == chunk.text:
+            continue
+        text, known = squeezed(chunk.text), squeezed(first)
+        if text not in known and known not in text:
+            yield chunk.id
+
+
 def places(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> tuple[int | None, ...]:
     """Return, for each of ``chunks``, its position in ``others``; ``None`` if it is not there.
 
-    It is where the same id has the same text (:func:`says_same`), else where the same text is.
+    It is where the very same text is, under the same id if there is one, else where the same id
+    has another version of it (:func:`says_same`).
     """
     by_id: dict[str, list[int]] = {}
     by_text: dict[str, int] = {}
@@ -86,11 +107,18 @@ def places(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> tuple[int | None
         if text:
             by_text.setdefault(text, index)
 
+    several = frozenset(_ids_twice_in(others))
+
     def place(chunk: Chunk) -> int | None:
-        for index in by_id.get(chunk.id, ()) if chunk.id is not None else ():
-            if says_same(chunk, others[index]):
-                return index
-        return by_text.get(squeezed(chunk.text))
+        same_id = by_id.get(chunk.id, []) if chunk.id is not None else []
+        text = squeezed(chunk.text)
+        exact = (index for index in same_id if squeezed(others[index].text) == text)
+        found = next(exact, None)
+        if found is None and text:
+            found = by_text.get(text)
+        if found is None and chunk.id not in several:
+            found = next((index for index in same_id if says_same(chunk, others[index])), None)
+        return found
 
     return tuple(place(chunk) for chunk in chunks)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
+from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.tree import Node, Tree
 from otel_raglog.model import (
     NOT_CAPTURED,
@@ -41,6 +43,14 @@ class View:
     indices: tuple[int, ...]
     roles: Mapping[int, Role]
     top: int
+    _by_role: dict[Role, tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found: dict[Role, list[int]] = {}
+        for index in self.indices:
+            found.setdefault(self.roles[index], []).append(index)
+        by_role = {role: tuple(indices) for role, indices in found.items()}
+        object.__setattr__(self, "_by_role", by_role)
 
     def node(self, index: int) -> Node:
         """Return a node of the tree."""
@@ -52,6 +62,8 @@ class View:
 
     def of_role(self, *roles: Role) -> tuple[int, ...]:
         """Return the spans with one of ``roles``, in depth-first order."""
+        if len(roles) == 1:
+            return self._by_role.get(roles[0], ())
         return tuple(index for index in self.indices if self.roles[index] in roles)
 
     def ran_within(self, outer: int, inner: int) -> bool:
@@ -70,6 +82,8 @@ class View:
 
     def under(self, role: Role) -> frozenset[int]:
         """Return the spans that a span with ``role`` encloses."""
+        if role not in self._by_role:
+            return frozenset()
         found: set[int] = set()
         until = -1
         for index in self.indices:
@@ -91,7 +105,10 @@ class Nesting:
     """Every span after all that it encloses."""
 
 
-@dataclass(frozen=True, slots=True)
+_NO_NESTING = Nesting((), {}, ())
+
+
+@dataclass(frozen=True)
 class Call:
     """One logical LLM call: the innermost span, and the wrappers around it.
 
@@ -112,10 +129,15 @@ class Call:
     variables: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
 
-    @property
+    @cached_property
     def prompt(self) -> str:
         """All message text."""
         return "\n\n".join(message.content for message in self.messages.value or ())
+
+    @cached_property
+    def told(self) -> str:
+        """What the user is told by the output, empty without one."""
+        return final_answer(self.output.value or "")
 
 
 def nest(tree: Tree, indices: Sequence[int]) -> Nesting:
@@ -123,6 +145,8 @@ def nest(tree: Tree, indices: Sequence[int]) -> Nesting:
 
     ``indices`` are in depth-first order.
     """
+    if not indices:
+        return _NO_NESTING
     tops: list[int] = []
     children: dict[int, list[int]] = {index: [] for index in indices}
     open_: list[int] = []

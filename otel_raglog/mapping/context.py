@@ -127,7 +127,7 @@ def shows_context(
         return True
     current = this_turn(messages)
     known = {normal(text) for text in done}
-    if any(_has_passage(text) and normal(text) not in known for text in _tool_results(current)):
+    if any(has_passage(text) and normal(text) not in known for text in _tool_results(current)):
         return True
     for message in current:
         if _is_task(message.content):
@@ -142,8 +142,8 @@ def shows_context(
     return False
 
 
-def _has_passage(text: str) -> bool:
-    """Tell whether a tool's result, or a text in it, is more than a value or a few words."""
+def has_passage(text: str) -> bool:
+    """Tell whether a text, or one in its JSON, is more than a value or a few words."""
     data = parse_json(text)
     texts = [text] if data is None else strings_in(data)
     return any(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from otel_raglog.mapping.collapse import Call, View
 from otel_raglog.mapping.context import shows_context
+from otel_raglog.mapping.planning import before_rewriting
 from otel_raglog.mapping.prompting import template_variables
 from otel_raglog.mapping.question import (
     before_question,
@@ -30,24 +31,26 @@ from otel_raglog.model import (
 )
 
 
-def find_question(
+def find_question(  # noqa: PLR0917  what a run knows before its question
     view: View,
     spoken: SpanFacts | None,
     call: Call | None,
     retrievals: Sequence[RetrieveStep],
     embeddings: Sequence[EmbedStep],
+    calls: Sequence[Call] = (),
 ) -> Field[str]:
     """Return the question: from the topmost input, else the prompt, an inner input, the search.
 
-    A question that was hidden or lost at the top is not guessed from further within, except
-    from the prompt.
+    What one of ``calls`` had written for the prompt or the searches is no question of the user:
+    that is what this call was asked. A question that was hidden or lost at the top is not guessed
+    from further within, except from the prompt.
     """
     first = spoken_question(spoken) if spoken else NOT_CAPTURED
     if first.usable and first.value:
         return _within_prompt(view, first, call)
     asked = _asked_in_prompt(view, call, retrievals, embeddings)
-    if asked is not None and asked.value:
-        return asked
+    if asked is not None and asked.value and call is not None:
+        return before_rewriting(view, asked, call, calls, retrievals)
     if first.status is not FieldStatus.NOT_CAPTURED:
         return first
     for found in _asked_within(view, retrievals, embeddings, call):
@@ -71,9 +74,10 @@ def unless_rewritten(
     """
     asked = normal(question.value or "")
     wrote = {normal(text) for step in rewrites for text in step.rewrites.value or ()}
+    if not asked or asked not in wrote or (spoken and spoken_question(spoken).value):
+        return question, tuple(rewrites)
     known = [*(other.messages for other in others), *([call.messages] if call else [])]
-    shown = any(asked in normal(m.content) for told in known for m in told.value or ())
-    if not asked or asked not in wrote or shown or (spoken and spoken_question(spoken).value):
+    if any(asked in normal(m.content) for told in known for m in told.value or ()):
         return question, tuple(rewrites)
     status = next((told.status for told in known if not told.usable), FieldStatus.NOT_CAPTURED)
     cut = any(told.status is FieldStatus.TRUNCATED for told in known)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from otel_raglog.mapping.collapse import Call, View
 from otel_raglog.mapping.context import has_any, probes_of, shows_context
-from otel_raglog.mapping.helping import is_verdict
+from otel_raglog.mapping.names import NamePattern
 from otel_raglog.mapping.prompting import said_pieces, template_variables
 from otel_raglog.mapping.texts import folded, is_word_in, normal, pieces_of
+from otel_raglog.mapping.verdicts import is_verdict
 from otel_raglog.model import Chunk, Field, Role
 
-SYNTHESIZER_NAME = re.compile(
+SYNTHESIZER_NAME = NamePattern(
     r"synthesi|get_response|documents.?chain|stuff.?documents|combine_docs|refine|map.?reduce|"
     r"summari[sz]e",
-    re.IGNORECASE,
 )
 """Names of spans that put chunks into prompts, over as many calls as it takes."""
 
@@ -66,9 +67,10 @@ def find_family(  # noqa: PLR0917  what a run knows before its answer
     members += [other for other in speakers(call, before, answer) if other not in members]
     probes = probes_of(chunks.value or ()) if before else ()
     shown = [other for other in before if other not in members and is_shown(view, other, probes)]
+    said = Counter(piece for other in shown for piece in _short_pieces(other))
     pending = list(members)
     while pending and shown:
-        user = _User(pending.pop(), chunks.value or ())
+        user = _User(pending.pop(), chunks.value or (), said)
         used = [other for other in shown if other.end <= user.start and user.uses(other, probes)]
         shown = [other for other in shown if other not in used]
         members += used
@@ -124,20 +126,20 @@ def is_shown(view: View, call: Call, probes: Sequence[str]) -> bool:
 class _User:
     """Tells of which calls the outputs, or pieces of them, are in the prompt of a later one."""
 
-    def __init__(self, call: Call, chunks: Sequence[Chunk]) -> None:
+    def __init__(self, call: Call, chunks: Sequence[Chunk], said: Counter[str]) -> None:
         self.start = call.start
         self._prompt = call.prompt
         self._folded = folded(call.prompt)
         self._lines = _lines(call.prompt)
         self._chunks = chunks
+        self._said = said
 
     def uses(self, call: Call, probes: Sequence[str]) -> bool:
         if any(normal(piece) in self._folded for piece in said_pieces(call)):
             return True
         if normal(call.output.value or "") in self._lines:
             return True
-        pieces = [p for p in pieces_of(call.output.value or "", call.data) if not is_verdict(p)]
-        short = {normal(piece) for piece in pieces[:_MAX_PIECES]} - {""}
+        short = _short_pieces(call)
         if not short.isdisjoint(self._lines):
             return True
         return bool(short) and self._combines(call, probes, short)
@@ -146,18 +148,35 @@ class _User:
         """Tell whether a word or two of a call's output stand in the prompt, in place of its chunks.
 
         Where the prompt has the chunks that the call was shown, the call may be a grader, and a
-        word of its own there chance. So it is in chunks, and in what both prompts say.
+        word of its own there chance. So it is in chunks, and in what both prompts say. A label is
+        no answer, either: an option in the call's own instructions, or what others said, too, more
+        often than the prompt has it.
         """
         prompt = folded(call.prompt)
         seen = [probe for probe in probes if probe in prompt]
         if not seen or has_any(self._folded, seen):
             return False
-        own = self._prompt
+        mine, theirs = self._without_chunks(self._prompt), self._without_chunks(call.prompt)
+        rest = folded("\n".join(line for line in mine if line not in theirs))
+        options = folded("\n".join(line for line in theirs if line not in mine))
+        return any(
+            is_word_in(piece, rest)
+            and not is_word_in(piece, options)
+            and self._said[piece] <= max(1, rest.count(piece))
+            for piece in short
+        )
+
+    def _without_chunks(self, prompt: str) -> dict[str, None]:
+        """Return the lines of a prompt, without those of chunks, in order."""
         for chunk in self._chunks:
-            own = own.replace(chunk.text, "\n") if chunk.text else own
-        both = {normal(line) for line in call.prompt.splitlines()}
-        rest = folded("\n".join(line for line in own.splitlines() if normal(line) not in both))
-        return any(is_word_in(piece, rest) for piece in short)
+            prompt = prompt.replace(chunk.text, "\n") if chunk.text else prompt
+        return dict.fromkeys(map(normal, prompt.splitlines()))
+
+
+def _short_pieces(call: Call) -> set[str]:
+    """Return what a program may take from an output, verdicts aside."""
+    pieces = [p for p in pieces_of(call.output.value or "", call.data) if not is_verdict(p)]
+    return {normal(piece) for piece in pieces[:_MAX_PIECES]} - {""}
 
 
 def _lines(prompt: str) -> frozenset[str]:

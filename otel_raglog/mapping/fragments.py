@@ -73,6 +73,8 @@ def fragment_of(trace: Trace, runs: Sequence[Run], by: JoinBy) -> Fragment | Non
     if len(runs) != 1 or not trace.spans:
         return None
     run = runs[0]
+    if run.skip_reason == "cached_answer":
+        return None
     searches = bool(run.retrievers or run.rerankers or run.embedders)
     looked_up = bool(run.retrievers or run.rerankers)
     top = _top_of(trace, run)

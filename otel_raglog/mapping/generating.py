@@ -8,10 +8,10 @@ from dataclasses import replace
 from otel_raglog.conventions.chat import messages_in
 from otel_raglog.conventions.json_text import strings_in
 from otel_raglog.mapping.collapse import Call, View, error_of, origin_of
+from otel_raglog.mapping.combining import Combining
 from otel_raglog.mapping.context import shows_any
 from otel_raglog.mapping.helping import without_helpers
 from otel_raglog.mapping.judging import is_judgement
-from otel_raglog.mapping.outputs import final_answer
 from otel_raglog.mapping.question import answer_in
 from otel_raglog.mapping.roles import GENERATOR_NAME, SYNTHESIS_NAME, called
 from otel_raglog.mapping.texts import holds, normal, same_normal, sections
@@ -42,8 +42,9 @@ def find_generator(
     """Return the call that answers, ``None`` when none was captured.
 
     It is the last-ending one whose output is the run's answer, or the main part of it; without
-    such a call, of those that end after the last search the only one that was shown ``chunks``
-    (those after it name the talk, or ask further questions), else the last one.
+    such a call, of those that end after the last search the last one that combines what others
+    answered; else the only one that was shown ``chunks`` (those after it name the talk, or ask
+    further questions), else the last one.
     """
     speaking = [call for call in calls if call.output.status is not FieldStatus.EMPTY]
     if answer.usable and answer.value:
@@ -54,22 +55,36 @@ def find_generator(
                 (call for rank, call in ranked if rank == highest),
                 key=lambda call: (call.end, call.start),
             )
-    after = [call for call in speaking if call.end > last_search_end]
-    after = without_helpers(after, chunks)
-    after = [call for call in after if not _judges(call)] or after
-    if len(after) == 1:
-        return after[0]
-    if after:
-        shown = [call for call in after if shows_any(call.prompt, chunks)]
-        own = len(shown) == 1 and shown[0].leaf in view.under(Role.TOOL)  # a tool's own model
-        if len(shown) == 1 and not own and not any(_is_told(call, shown[0]) for call in after):
-            return shown[0]
-        return max(after, key=lambda call: (call.end, call.start))
+    late = [call for call in speaking if call.end > last_search_end]
+    if late:
+        return _last_to_answer(view, late, calls, chunks)
     custom = _custom_generator(view, answer, last_search_end)
     if custom is not None:
         return custom
     failed = [call for call in calls if call.error is not None and call.end > last_search_end]
     return max(failed, key=lambda call: call.end, default=None)
+
+
+def answers(call: Call, answer: str) -> bool:
+    """Tell whether a call's output is an answer, or the main part of it."""
+    return _rank(call, answer) > 1
+
+
+def _last_to_answer(
+    view: View, late: Sequence[Call], calls: Sequence[Call], chunks: Sequence[Chunk]
+) -> Call:
+    combining = Combining(calls, chunks)
+    if combined := [call for call in late if combining.combines(call)]:
+        return max(combined, key=lambda call: (call.end, call.start))
+    after = without_helpers(late, chunks)
+    after = [call for call in after if not _judges(call)] or after
+    if len(after) == 1:
+        return after[0]
+    shown = [call for call in after if shows_any(call.prompt, chunks)]
+    own = len(shown) == 1 and shown[0].leaf in view.under(Role.TOOL)  # a tool's own model
+    if len(shown) == 1 and not own and not any(_was_handed(call, shown[0]) for call in after):
+        return shown[0]
+    return max(after, key=lambda call: (call.end, call.start))
 
 
 def as_told(call: Call, answer: Field[str]) -> Call:
@@ -98,13 +113,13 @@ def generate_step(
         return _joint_step(view, call, answer, together)
     output = call.output
     if output.value:
-        output = replace(output, value=final_answer(output.value))
+        output = replace(output, value=call.told)
     fields = sections(call.output.value or "")
     if fields and answer.usable and answer.value:
         named = next((text for text in fields.values() if normal(text) == normal(answer.value)), "")
         output = Field(named, output.status, output.source) if named else output
     if view.node(call.leaf).role is Role.LLM:
-        how = "the LLM call after the last search that was shown its chunks, or the last one"
+        how = "the LLM call after the last search that combines answers or was shown chunks, or the last"
         if output.value and answer.value and _rank(call, answer.value) > 0:
             how = "the last LLM call whose output is the run's answer"
     else:
@@ -156,7 +171,7 @@ def _judges(call: Call) -> bool:
     return is_judgement(call.messages.value or (), call.output.value or "")
 
 
-def _is_told(call: Call, earlier: Call) -> bool:
+def _was_handed(call: Call, earlier: Call) -> bool:
     """Tell whether a call was handed what an earlier one wrote, as the result of a tool."""
     wrote = normal(earlier.output.value or "")
     return bool(wrote) and any(
@@ -169,7 +184,7 @@ def _rank(call: Call, answer: str) -> int:
     output = call.output.value
     if not output:
         return 0
-    told = final_answer(output)
+    told = call.told
     if same_normal(answer, output) or (told != output and same_normal(answer, told)):
         return 3
     if holds(answer, told) and len(told) >= _MAIN_SHARE * len(answer):

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from otel_raglog.conventions.json_text import parse_json, strings_in
 from otel_raglog.mapping.collapse import Call
-from otel_raglog.mapping.context import shows_any
-from otel_raglog.mapping.judging import is_assessment
+from otel_raglog.mapping.context import context_in, has_any, probes_of, shows_context
+from otel_raglog.mapping.judging import (
+    is_assessment,
+    is_told_as_answer,
+    is_told_to_check,
+    says_score,
+)
+from otel_raglog.mapping.question import question_in_prompt, this_turn
 from otel_raglog.mapping.texts import folded, holds, normal
+from otel_raglog.mapping.verdicts import is_bare, is_grade, says_yes_or_no
 from otel_raglog.model import Chunk
 
 _SHORTEST_TOLD = 8
@@ -21,24 +29,19 @@ _COMPARED_CALLS = 50
 _FEWEST_ANSWER_WORDS = 4
 """Words below which what was written may be a verdict itself, or an answer to be corrected."""
 _LONGEST_WORD = 20
+_FEWEST_PARTS = 2
 _WORD = re.compile(r"\w{3,}")
-_BARE = re.compile(
-    r"[\W\d]*(?:yes|no|true|false|(?:un)?safe|pass(?:ed)?|fail(?:ed)?|(?:not )?(?:grounded|supported)|"
-    r"(?:in)?correct|(?:ir)?relevant)[\W\d]*",
-    re.IGNORECASE,
-)
 
 
-_GRADE = re.compile(
-    r"[\W]*(?:\d{1,2}(?:\.\d+)?(?: ?(?:/|of|out of) ?\d+)?|\d?\.\d+|(?:very |not |partially |somewhat |highly )?"
-    r"(?:relevant|useful|helpful|similar|good|bad)|high|medium|low|none|keep|drop|discard|ambiguous|unknown)\W*",
-    re.IGNORECASE,
-)
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found, with the beginnings by which a prompt is known to show it."""
 
+    chunks: Sequence[Chunk]
+    probes: Sequence[str]
 
-def is_verdict(text: str) -> bool:
-    """Tell whether a text is a verdict or a grade and nothing else: it may be in any prompt."""
-    return _is_bare(text) or _GRADE.fullmatch(text) is not None
+    def is_shown(self, text: str) -> bool:
+        return has_any(folded(text), self.probes)
 
 
 def without_helpers(calls: Sequence[Call], chunks: Sequence[Chunk]) -> list[Call]:
@@ -47,17 +50,26 @@ def without_helpers(calls: Sequence[Call], chunks: Sequence[Chunk]) -> list[Call
     A call that was told what one other wrote, was not shown ``chunks`` apart from that, and carries
     nothing of it on gives it a title, translates it, asks further questions or moderates it. One
     that was shown the chunks, too, and says a bare verdict checks it, and so does, after one that
-    spoke to a person, one that says scores and reasons in JSON. What only such calls were told
-    (facts that they are to compare) was written for them.
+    spoke to a person, one that says scores and reasons in JSON. None of these is a call that was
+    asked the question itself, was given the context, or several parts, and no answer to judge.
+    What only helpers were told (facts that they are to compare) was written for them.
     """
+    if len(calls) < 2:  # noqa: PLR2004  nothing to help with
+        return list(calls)
+    found = _Found(chunks, probes_of(chunks))
     assessing = {call.leaf for call in calls if is_assessment(call.output.value or "")}
     spoke = [c.end for c in calls if c.output.value and c.leaf not in assessing]
     first = min(spoke, default=None)
     helping = {
-        c.leaf for c in calls if c.leaf in assessing and first is not None and first <= c.start
+        c.leaf
+        for c in calls
+        if c.leaf in assessing
+        and first is not None
+        and first <= c.start
+        and not _answers(c, _told(c, calls, assessing), calls, found)
     }
     for call in sorted(calls, key=lambda call: call.end):
-        if call.leaf not in helping and _helps(call, _told(call, calls, helping), chunks):
+        if call.leaf not in helping and _helps(call, _told(call, calls, helping), calls, found):
             helping.add(call.leaf)
     prepared = {call.leaf for call in calls if helping and _prepares(call, calls, helping)}
     return [call for call in calls if call.leaf not in helping | prepared] or list(calls)
@@ -74,11 +86,7 @@ def _prepares(call: Call, calls: Sequence[Call], helping: Collection[int]) -> bo
     pieces = sorted(set(strings_in(data, _MOST_PIECES)), key=len)[-_COMPARED_PIECES:]
     pieces = [normal(piece) for piece in pieces if len(piece) >= _SHORTEST_TOLD]
     later = sorted((o for o in calls if o.start >= call.end), key=lambda o: o.start)
-    hearing = [
-        other
-        for other in later[:_COMPARED_CALLS]
-        if any(piece in prompt for prompt in [folded(other.prompt)] for piece in pieces)
-    ]
+    hearing = [other for other in later[:_COMPARED_CALLS] if has_any(folded(other.prompt), pieces)]
     return bool(hearing) and all(other.leaf in helping for other in hearing)
 
 
@@ -101,14 +109,61 @@ def _told(call: Call, calls: Sequence[Call], helping: Collection[int]) -> list[s
     return [text for text in told if not any(text != other and text in other for other in told)]
 
 
-def _helps(call: Call, told: Sequence[str], chunks: Sequence[Chunk]) -> bool:
+def _answers(call: Call, told: Sequence[str], calls: Sequence[Call], found: _Found) -> bool:
+    """Tell whether a call was asked what others were, given what it takes, and nothing to judge.
+
+    It takes the context, or parts of the answer (of what it was ``told``). Reasoning or notes are
+    nothing to judge; what stands there as an answer is, and so is all where it is told to check.
+    """
+    said = call.output.value or ""
+    if says_score(said) or (is_bare(said) and not says_yes_or_no(said)):
+        return False
+    messages = [
+        replace(
+            message, content=_without(message.content, [*told, *(c.text for c in found.chunks)])
+        )
+        for message in call.messages.value or ()
+    ]
+    own = "\n\n".join(message.content for message in messages)
+    question = _shared_question(call, folded(own), calls)
+    if question is None:
+        return False
+    context = None if found.chunks else context_in(messages, call.variables, (), question)
+    if is_told_to_check(_without(own, [context or "", question])):
+        return False
+    if len(told) >= _FEWEST_PARTS or any(is_told_as_answer(call.prompt, text) for text in told):
+        return len(told) >= _FEWEST_PARTS
+    if found.chunks:
+        return found.is_shown(_without(call.prompt, told))
+    return shows_context(call.messages.value or (), call.variables)
+
+
+def _shared_question(call: Call, own: str, calls: Sequence[Call]) -> str | None:
+    """Return the question of an earlier call that a prompt has, too, apart from what was found and told."""
+    earlier = [other for other in calls if other is not call and other.start < call.start]
+    for other in earlier[:_COMPARED_CALLS]:
+        question = question_in_prompt(this_turn(other.messages.value or ()), (), other.variables)
+        if question and len(question) >= _SHORTEST_TOLD and folded(question) in own:
+            return question
+    return None
+
+
+def _without(text: str, pieces: Iterable[str]) -> str:
+    for piece in pieces:
+        text = text.replace(piece, " ") if piece else text
+    return text
+
+
+def _helps(call: Call, told: Sequence[str], calls: Sequence[Call], found: _Found) -> bool:
     said = call.output.value or ""
     if len(told) != 1:  # nothing, or the parts that it makes one answer of
         return False
+    if _answers(call, told, calls, found):
+        return False
     wrote = told[0]
-    if _is_bare(said):
-        return not _is_bare(wrote)
-    if shows_any(call.prompt.replace(wrote, " "), chunks):
+    if is_bare(said):
+        return not is_bare(wrote)
+    if found.is_shown(call.prompt.replace(wrote, " ")):
         return _is_foreign_word(said, wrote)
     if parse_json(said) is not None:
         return parse_json(wrote) is None
@@ -125,17 +180,6 @@ def _is_foreign_word(said: str, wrote: str) -> bool:
     if len(wrote.split()) < _FEWEST_ANSWER_WORDS:
         return False
     word = said.strip().strip("*_`.!\"'").lower()
-    if _GRADE.fullmatch(said) is not None:
+    if is_grade(said):
         return word not in wrote.lower()
     return word.isalpha() and len(word) <= _LONGEST_WORD and word not in wrote.lower()
-
-
-def _is_bare(text: str) -> bool:
-    """Tell whether a text is a verdict and nothing else, as a word or as JSON of words and numbers."""
-    data = parse_json(text)
-    if isinstance(data, dict):
-        return bool(data) and all(
-            isinstance(value, bool | int | float) or (isinstance(value, str) and _is_bare(value))
-            for value in data.values()
-        )
-    return _BARE.fullmatch(text) is not None

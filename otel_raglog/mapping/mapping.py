@@ -8,11 +8,13 @@ from functools import partial
 
 from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.registry import BUILT_IN
+from otel_raglog.mapping.afterwards import embeddings_for_answer, search_for_answer
 from otel_raglog.mapping.collapse import Call, View, llm_calls, rewriter_calls
 from otel_raglog.mapping.context import shows_context
 from otel_raglog.mapping.conversation import find_history, find_question, turn_of, unless_rewritten
 from otel_raglog.mapping.coverage import Signs, Steps, has_searched, is_retrieved, states_of
 from otel_raglog.mapping.embedding import find_embeddings, is_indexing, mark_hypothetical
+from otel_raglog.mapping.evaluators import evaluator_spans
 from otel_raglog.mapping.family import find_family, speakers
 from otel_raglog.mapping.generating import as_told, find_generator, generate_step, total_tokens
 from otel_raglog.mapping.prompting import find_assembly, template_variables, with_rendered_prompts
@@ -22,7 +24,6 @@ from otel_raglog.mapping.rewording import find_rewordings, reworded
 from otel_raglog.mapping.rewriting import find_rewrites, search_texts
 from otel_raglog.mapping.roles import (
     ACTION_TOOL_NAME,
-    evaluates,
     is_lexical,
     name_of,
     settle_roles,
@@ -36,6 +37,8 @@ from otel_raglog.mapping.skipping import (
     unread_run,
 )
 from otel_raglog.mapping.splitting import Part, split
+from otel_raglog.mapping.texts import same_normal
+from otel_raglog.mapping.tools import CACHE_NAME, cached_answer, is_answer_cache
 from otel_raglog.mapping.tree import NONE, Tree, build_tree, unique_spans
 from otel_raglog.model import (
     NOT_CAPTURED,
@@ -75,7 +78,7 @@ def map_trace(trace: Trace, conventions: ConventionSet = BUILT_IN) -> tuple[Run,
     """
     spans = unique_spans(s for s in trace.spans if not s.scope_name.startswith(OWN_SCOPES))
     facts = {span.span_id: read for span in spans if (read := conventions.read(span)) is not None}
-    judging = {s.span_id for s in spans if s.span_id in facts and evaluates(s, facts[s.span_id])}
+    judging = evaluator_spans(spans, facts)
     outside = judging | {key for key, read in facts.items() if read.role is Role.IGNORED}
     spans = _without(spans, outside)
     if not spans:
@@ -116,12 +119,17 @@ def _without(spans: Sequence[Span], outer: set[bytes]) -> list[Span]:
 def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     view = View(tree, part.indices, settle_roles(tree, part.indices, part.spoken), part.top)
     spoken = view.facts(part.spoken) if part.spoken != NONE else None
-    said = spoken_answer(spoken) if spoken else NOT_CAPTURED
+    said = spoken_answer(spoken) if spoken and not part.voices else NOT_CAPTURED
     all_calls = with_rendered_prompts(view, llm_calls(view))
     helping = view.under(Role.RERANKER) | view.under(Role.GUARDRAIL) | view.under(Role.REWRITER)
     declared = rewriter_calls(view)
-    calls = [as_told(call, said) for call in all_calls if call.leaf not in helping]
-    search = find_search(view)
+    calls = [
+        as_told(call, _said_around(view, part, call) if part.voices else said)
+        for call in all_calls
+        if call.leaf not in helping
+    ]
+    cut, end = trace.completion in _CUT_SHORT, not (said.usable and said.value)
+    search = _find_search(view, calls, said, spoken, whole=not (cut and end))
     ends = [step.origin.end_unix_nano for step in search.retrievals]
     ends += [step.origin.end_unix_nano for step in search.rerankings]
     last, found = max(ends, default=0), _found_chunks(search)
@@ -130,11 +138,21 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     searched = search.retrievals or search.rerankings
     if call is not None and not searched and is_indexing(embeddings, calls, call):
         call = None
+    embeddings = embeddings_for_answer(view, call, calls, said, embeddings, search)
     asked = partial(
-        find_question, view, spoken, retrievals=search.retrievals, embeddings=embeddings
+        find_question,
+        view,
+        spoken,
+        retrievals=search.retrievals,
+        embeddings=embeddings,
+        calls=calls,
     )
-    end = not (said.usable and said.value)
-    call, later = find_rewordings(view, call, calls, found, asked, after=last, open_end=end)
+    closing = tree.subtree(part.voices[-1]) if part.voices else ()
+    call, later = find_rewordings(
+        view, call, calls, found, asked, after=last, open_end=end, closing=closing
+    )
+    if part.voices and call is not None:
+        said = _said_around(view, part, [call, *later][-1])
     question = asked(call)
     search = _with_queries(search, embeddings)
     others = [other for other in calls if other is not call]
@@ -152,7 +170,6 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
     if call is not None:
         chosen = selected_chunks(view, search)
         family = find_family(view, call, calls, apart, chosen, said)
-    cut = trace.completion in _CUT_SHORT
     signs = _signs(view, search, steps, family, others, partial=cut)
     if call is not None:
         generator = generate_step(view, call, said, speakers(call, family, said))
@@ -164,15 +181,22 @@ def _run(trace: Trace, tree: Tree, part: Part, run_id: str) -> Run:
                 chosen = selected_chunks(view, search, family, judges)
             assemblies = (find_assembly(view, family, chosen, question),)
         steps = replace(steps, generators=(generator,), assemblies=assemblies)
-    answer = said
-    if not (said.usable and said.value) and steps.generators:
-        answer = steps.generators[0].answer
+    answer, cached = _find_answer(view, steps, question, said)
     history = find_history(spoken, call, rewrites, [*others, *declared], question)
     talk = _Talk(
         question, answer, history, total_tokens([c.tokens for c in (*all_calls, *declared)])
     )
     stages = states_of(steps, question, signs)
-    return explain_skip(_assembled(trace, run_id, view, talk=talk, steps=steps, stages=stages))
+    return explain_skip(
+        _assembled(trace, run_id, view, talk=talk, steps=steps, stages=stages), cached=cached
+    )
+
+
+def _said_around(view: View, part: Part, call: Call) -> Field[str]:
+    """Return the output of the pipeline, of several that are one run, that a call is in."""
+    around = next((v for v in part.voices if view.tree.contains(v, call.leaf)), NONE)
+    facts = view.facts(around) if around != NONE else None
+    return spoken_answer(facts) if facts else NOT_CAPTURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +307,50 @@ def _apart(view: View, calls: Sequence[Call], rewrites: Sequence[RewriteStep]) -
 
 def _searches_by_words(view: View, step: RetrieveStep) -> bool:
     return is_lexical([view.node(index) for index in retriever_spans(view, step)])
+
+
+def _find_search(
+    view: View,
+    calls: Sequence[Call],
+    said: Field[str],
+    spoken: SpanFacts | None,
+    *,
+    whole: bool,
+) -> Search:
+    """Return what was searched for the answer; all of it where that may be still to come."""
+    search = find_search(view)
+    asked = partial(find_question, view, spoken, retrievals=search.retrievals, embeddings=())
+    return search_for_answer(view, calls, said, search, asked) if whole else search
+
+
+def _find_answer(
+    view: View, steps: Steps, question: Field[str], said: Field[str]
+) -> tuple[Field[str], bool]:
+    """Return the answer: what the run says, or its generator, or a cache; and whether a cache did."""
+    known = said.usable and bool(said.value)
+    if steps.generators or steps.retrievers or steps.rerankers:
+        return (said if known or not steps.generators else steps.generators[0].answer), False
+    cached = _cached_answer(view, question, said)
+    return (cached or said), cached is not None
+
+
+def _cached_answer(view: View, question: Field[str], said: Field[str]) -> Field[str] | None:
+    """Return what a cache gave back for the question: the answer of the run, if that says one."""
+    asked = question.value if question.usable else None
+    found: list[tuple[int, int, Field[str]]] = []
+    for index in view.of_role(Role.TOOL, Role.CHAIN, Role.UNKNOWN):
+        node, facts = view.node(index), view.facts(index)
+        name = name_of(node)
+        if facts is None or not asked or not CACHE_NAME.search(name):
+            continue
+        given = facts.query.value or facts.input.value or ""
+        text = cached_answer(facts)
+        other = (
+            said.usable and bool(said.value) and not same_normal(said.value or "", text.value or "")
+        )
+        if text.value and not other and (is_answer_cache(name) or same_normal(given, asked)):
+            found.append((node.span.end_unix_nano, index, text))
+    return max(found, key=lambda item: item[:2])[2] if found else None
 
 
 def _done(view: View) -> list[str]:

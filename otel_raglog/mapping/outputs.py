@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from otel_raglog.conventions.reprs import message_text
+from otel_raglog.mapping.structured import structured_answer
 
 _OBJECT_REPR = re.compile(r"\s*<[^>]* at 0x[0-9a-f]+>\s*", re.IGNORECASE)
 _CALL_REPR = re.compile(r"\s*<?(?:[a-z_]\w*\.)*_?[A-Z]\w*\([A-Za-z_]\w*=")
@@ -19,7 +20,7 @@ _CONCLUDED = re.compile(r"\n[ \t]*(?:final )?answer[ \t]*:[ \t]*", re.IGNORECASE
 _ACTION = re.compile(r"\n[ \t]*action\s*:", re.IGNORECASE)
 
 _FINAL_ANSWER = re.compile(
-    r"^[ \t]*final_answer\([ \t]*(?P<quote>\"\"\"|\"|')(?P<text>(?:(?!(?P=quote)).){1,20000})(?P=quote)[ \t]*\)[ \t]*$",
+    r"\n[ \t]*final_answer\([ \t]*(?P<quote>\"\"\"|\"|')(?P<text>(?:(?!(?P=quote)).){1,20000})(?P=quote)[ \t]*\)[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
 """How an agent that writes code answers."""
@@ -34,6 +35,11 @@ _REASONED = re.compile(
 """Reasoning whose opening tag the chat template wrote, so that the output lacks it."""
 
 
+_ANSWER_TAG = re.compile(
+    r"<(final_answer|answer)>((?:(?!<\1>).)*)</\1>\s*\Z", re.IGNORECASE | re.DOTALL
+)
+
+
 def plain_text(text: str) -> str | None:
     """Return a text, that of a message's repr, ``None`` when it only shows a Python object."""
     if not text.strip() or _OBJECT_REPR.fullmatch(text):
@@ -44,13 +50,20 @@ def plain_text(text: str) -> str | None:
 def final_answer(text: str) -> str:
     """Return what the user is told: without blocks of reasoning, from an agent's ``Answer:`` on.
 
+    Or what stands in ``<answer>`` at the end, or in the answer's field of JSON or of DSPy's chat form.
     An output that is nothing but reasoning is left as it is.
     """
     text = without_reasoning(text)
-    code = _FINAL_ANSWER.search(text)
+    structured = structured_answer(text)
+    if structured is not None:
+        return structured
+    tagged = _ANSWER_TAG.search(text)
+    if tagged is not None and tagged[2].strip():
+        return tagged[2].strip()
+    lined = "\n" + text
+    code = _FINAL_ANSWER.search(lined)
     if code is not None:
         return code["text"]
-    lined = "\n" + text
     concluded = _CONCLUDED.search(lined)
     if concluded is None or _ACTION.search(lined):
         return text

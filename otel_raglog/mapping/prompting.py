@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from otel_raglog.mapping.collapse import Call, View, origin_of
 from otel_raglog.mapping.context import context_in
-from otel_raglog.mapping.helping import is_verdict
 from otel_raglog.mapping.roles import SYNTHESIS_NAME
 from otel_raglog.mapping.texts import folded, holds, normal, pieces_of
+from otel_raglog.mapping.verdicts import is_verdict
 from otel_raglog.model import (
     AssemblyStep,
     Chunk,

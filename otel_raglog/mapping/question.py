@@ -66,6 +66,7 @@ ANSWER_KEYS = (
 HISTORY_KEYS = ("chat_history", "history", "conversation_history", "conversation", "messages")
 
 _WRAPPERS = ("kwargs", "args", "input_data", "data", "state", "request", "body", "values", "kwds")
+_ASKED_KEYS = (*QUESTION_KEYS, *_WRAPPERS)
 _MAX_DEPTH = 5
 _LONG = 400
 _MARKED = re.compile(
@@ -74,7 +75,19 @@ _MARKED = re.compile(
     r"(?!-{3,})[^\n]+)*)",
     re.IGNORECASE,
 )
-_TAGGED = re.compile(r"<(question|query|user_query)>\s*(.*?)\s*</\1>", re.DOTALL | re.IGNORECASE)
+_TAGGED = re.compile(
+    # An instruction may name the tag first ("the question in <question> tags").
+    r"<(question|query|user_query)>\s*((?:(?!<\1\b).)*?)\s*</\1>",
+    re.DOTALL | re.IGNORECASE,
+)
+_RULE = re.compile(r"\n[ \t]*[-=*#_]{3,}[ \t]*(?=\n|\Z)")
+_END_OF_TURN = re.compile(
+    r"(?:<\|(?:eot_id|im_end|end|eom_id|end_of_text|endoftext)\|>|\[/INST\]|</s>|<end_of_turn>).*\Z",
+    re.DOTALL,
+)
+"""Where templates of models, written into one text, end what the user says."""
+
+_WRAPPED = re.compile(r"\A(\"{3}|'{3}|`{3}|\[|<<)(?P<text>.+?)(\"{3}|'{3}|`{3}|\]|>>)\Z", re.DOTALL)
 _ANSWER_CUE = re.compile(
     r"\n[ \t#*]*(?:answer|response|helpful answer|assistant)[ \t*]*:?.*\Z",
     re.IGNORECASE | re.DOTALL,
@@ -103,7 +116,7 @@ def question_in(data: object, depth: int = 0) -> str | None:  # noqa: C901, PLR0
         return _question_in_list(data, depth)
     if not isinstance(data, dict):
         return None
-    for key in (*QUESTION_KEYS, *_WRAPPERS):
+    for key in _ASKED_KEYS:
         value = data.get(key)
         if value is not None and value != "":
             found = question_in(value, depth + 1)
@@ -254,12 +267,31 @@ def question_in_prompt(
     same = [text for text in asked if any(normal(text) == normal(search) for search in known)]
     text = next(iter((same or asked)[-1:]), "")
     marked = _marked_question(text) or _behind_instruction(text, known)
+    marked = marked and _first_line_searched(marked, known)
     if marked is None and (len(text) > _LONG or "\n" in text.strip()):
         lines = [line.strip() for line in text.splitlines() if len(line) <= _LONG]
         marked = next(
             (line for search in known for line in reversed(lines) if holds(line, search)), None
         )
-    return marked or text.strip() or None
+    return _without_template(marked or text) or None
+
+
+def _first_line_searched(text: str, known: Iterable[str]) -> str:
+    """Return the first line where that is what was searched for: what follows was put to it."""
+    first, _, rest = text.partition("\n")
+    if rest and any(normal(first) == normal(search) for search in known):
+        return first
+    return text
+
+
+def _without_template(text: str) -> str:
+    """Return a question without what a prompt's template puts around and after it."""
+    text = _END_OF_TURN.sub("", text.strip()).strip()
+    rule = _RULE.search(text)
+    if rule and text[: rule.start()].rstrip().endswith("?"):
+        text = text[: rule.start()]
+    wrapped = _WRAPPED.match(text)
+    return (wrapped["text"] if wrapped else text).strip()
 
 
 def _behind_instruction(text: str, known: Iterable[str]) -> str | None:

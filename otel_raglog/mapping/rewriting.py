@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from otel_raglog.conventions.queries import searches_in
+from otel_raglog.conventions.queries import filters_in, searches_in
 from otel_raglog.mapping.collapse import Call, View, origin_of, rewriter_calls
 from otel_raglog.mapping.question import before_question
 from otel_raglog.mapping.roles import REWRITER_NAME, called
@@ -67,6 +67,11 @@ class Target:
     embedded: bool
 
 
+def tells_to_rewrite(text: str) -> bool:
+    """Tell whether a text tells to write queries, and so is none itself."""
+    return any(hint.search(text) is not None for hint in _HINTS)
+
+
 def search_texts(
     retrievals: Sequence[RetrieveStep], embeddings: Sequence[EmbedStep]
 ) -> tuple[Target, ...]:
@@ -109,6 +114,12 @@ def find_rewrites(
             steps.append(step)
     steps.extend(_declared(view, call, targets, question) for call in rewriter_calls(view))
     return tuple(sorted(steps, key=lambda step: step.origin.start_unix_nano))
+
+
+def is_told_to_rewrite(view: View, call: Call, retrievals: Sequence[RetrieveStep]) -> bool:
+    """Tell whether a call is named as a rewriter, or told to write what is searched for."""
+    told = f"{_names(view, call)} {_instructions(call, retrievals)}"
+    return any(hint.search(told) for hint in _HINTS)
 
 
 def _declared(
@@ -188,7 +199,13 @@ def _rewrite(
         input=question,
         rewrites=rewrites,
         model=call.model,
+        filters=_filters(call),
     )
+
+
+def _filters(call: Call) -> str | None:
+    written = (filters_in(data) for data in data_in(call.output.value or "", call.data))
+    return next((text for text in written if text), None)
 
 
 def _precedes_within_search(view: View, call: Call) -> bool:

@@ -9,50 +9,44 @@ from itertools import accumulate
 from otel_raglog.conventions.documents import chunks_in
 from otel_raglog.mapping.chunks import is_part
 from otel_raglog.mapping.judging import holds_score
+from otel_raglog.mapping.names import NamePattern
 from otel_raglog.mapping.texts import holds, squeezed
+from otel_raglog.mapping.tools import Prompts, finds_passages, is_cache
 from otel_raglog.mapping.tree import Node, Tree
 from otel_raglog.model import FieldStatus, Role, Span, SpanFacts
 
-RERANKER_NAME = re.compile(
-    r"rerank|ranker|compress|cross.?encoder|post.?process|colbert|cohere\.rerank", re.IGNORECASE
+RERANKER_NAME = NamePattern(
+    r"rerank|ranker|compress|cross.?encoder|post.?process|colbert|cohere\.rerank"
 )
-CERTAIN_RERANKER_NAME = re.compile(r"re.?rank|(?<![a-z])ranker|cross.?encoder", re.IGNORECASE)
-FILTER_NAME = re.compile(r"grade|filter|select|prune|top_?[kn]", re.IGNORECASE)
-SEARCH_TOOL_NAME = re.compile(
+CERTAIN_RERANKER_NAME = NamePattern(r"re.?rank|(?<![a-z])ranker|cross.?encoder")
+FILTER_NAME = NamePattern(r"grade|filter|select|prune|top_?[kn]")
+SEARCH_TOOL_NAME = NamePattern(
     r"search|retriev|lookup|look_up|query|(?<![a-z])kb(?![a-z])|docs|documents|knowledge|"
     r"(?<![a-z])rag(?![a-z])|faq|wiki",
-    re.IGNORECASE,
 )
-ACTION_TOOL_NAME = re.compile(
+ACTION_TOOL_NAME = NamePattern(
     r"calculat|arithmetic|multipl|(?<![a-z])(?:add|sum|subtract|divide|eval|math|time|date|now|clock|"
     r"python|repl|shell|bash|terminal|sleep|convert|currency|final_answer)(?![a-z])|"
     r"weather|forecast|(?:run|exec\w*)_?code|code.?interpreter|transfer.?to|hand.?off|delegate|"
+    r"ask_?(?:human|user)|human_?(?:input|in_the_loop)|"
     r"(?<![a-z])(?:send|email|notify|book|create|update|delete|cancel|write|schedule|translate)"
     r"(?![a-z])",
-    re.IGNORECASE,
 )
 """Names of tools that compute or act: what they give back is no retrieved context."""
 
-RETRIEVER_NAME = re.compile(
-    r"retriev|search|lookup|get_context|fetch_(?:docs|context)", re.IGNORECASE
-)
-LEXICAL_NAME = re.compile(
+RETRIEVER_NAME = NamePattern(r"retriev|search|lookup|get_context|fetch_(?:docs|context)")
+LEXICAL_NAME = NamePattern(
     r"bm25|okapi|tf.?idf|keyword|lexical|full.?text|fts|elastic.?search.?bm25|"
     r"wikipedia|arxiv|pubmed|tavily|duckduckgo|(?:web|google|bing).?search",
-    re.IGNORECASE,
 )
-FUSION_NAME = re.compile(r"fusion|ensemble|multi.?query|hybrid|merger|joiner|router", re.IGNORECASE)
-JOINER_NAME = re.compile(r"joiner|fusion|merge", re.IGNORECASE)
-EMBEDDER_NAME = re.compile(
-    r"text.?embedder|query_embedding|embed_(?:query|text|question)|encode_query", re.IGNORECASE
+FUSION_NAME = NamePattern(r"fusion|ensemble|multi.?query|hybrid|merger|joiner|router")
+JOINER_NAME = NamePattern(r"joiner|fusion|merge")
+EMBEDDER_NAME = NamePattern(
+    r"text.?embedder|query_embedding|embed_(?:query|text|question)|encode_query"
 )
-PROMPT_NAME = re.compile(
-    r"prompt.?(?:builder|template|node)|build_prompt|format_prompt", re.IGNORECASE
-)
-SYNTHESIS_NAME = re.compile(r"synthesi|get_response|stuff.?documents|combine_docs", re.IGNORECASE)
-GENERATOR_NAME = re.compile(
-    r"generat|(?<![a-z])llm|chat|answer|synthesi|complet|respond", re.IGNORECASE
-)
+PROMPT_NAME = NamePattern(r"prompt.?(?:builder|template|node)|build_prompt|format_prompt")
+SYNTHESIS_NAME = NamePattern(r"synthesi|get_response|stuff.?documents|combine_docs")
+GENERATOR_NAME = NamePattern(r"generat|(?<![a-z])llm|chat|answer|synthesi|complet|respond")
 EVALUATOR_NAME = re.compile(r"(?<=[a-z])Evaluator(?![a-z])")
 """Names of classes that evaluate; a step that is named ``evaluate`` may as well select chunks."""
 
@@ -86,11 +80,14 @@ def name_of(node: Node) -> str:
 
 
 def evaluates(span: Span, facts: SpanFacts) -> bool:
-    """Tell whether a span is an evaluator's: of its kind, or named as one and says scores."""
+    """Tell whether a span is an evaluator's: of its kind, or named as one and says scores.
+
+    Scores of documents that it hands on are those of a search.
+    """
     if facts.role is Role.EVALUATOR or facts.settled or facts.role not in _CHAINS:
         return facts.role is Role.EVALUATOR
     named = EVALUATOR_NAME.search(f"{span.name} {facts.component or ''}") is not None
-    return named and holds_score(facts.output_data)
+    return named and not facts.documents.usable and holds_score(facts.output_data)
 
 
 def settle_roles(tree: Tree, indices: Sequence[int], top: int) -> dict[int, Role]:
@@ -103,11 +100,12 @@ def settle_roles(tree: Tree, indices: Sequence[int], top: int) -> dict[int, Role
     roles = {index: tree.nodes[index].role for index in indices}
     _settle_prompt_builders(tree, indices, roles)
     inside = _Inside(tree, dict(roles))
+    prompts = Prompts(tree, roles)
     for index in indices:
         node = tree.nodes[index]
         if node.facts is None or node.facts.settled or index == top:
             continue
-        if roles[index] is Role.TOOL and _is_search_tool(node, inside):
+        if roles[index] is Role.TOOL and _is_search_tool(node, inside, prompts):
             roles[index] = Role.RETRIEVER
         elif roles[index] in _CHAINS:
             roles[index] = _role_by_name(node, roles[index], inside)
@@ -115,7 +113,7 @@ def settle_roles(tree: Tree, indices: Sequence[int], top: int) -> dict[int, Role
         inside = _Inside(tree, dict(roles))
         for index in indices:
             node = tree.nodes[index]
-            if index != top and roles[index] in _CHAINS and _is_search_chain(node, inside):
+            if index != top and roles[index] in _CHAINS and _is_search_chain(node, inside, prompts):
                 roles[index] = Role.RETRIEVER
     return roles
 
@@ -191,14 +189,19 @@ class _Inside:
         return counts[node.leave] > counts[node.enter + 1]
 
 
-def _is_search_tool(node: Node, inside: _Inside) -> bool:
-    """Tell whether a tool searches: by its name, or since it hands on documents for a query."""
+def _is_search_tool(node: Node, inside: _Inside, prompts: Prompts) -> bool:
+    """Tell whether a tool searches: by its name, or by what it was given and handed on."""
     if node.facts is None or inside.has(node, _SEARCHES | _CALLS):
         return False
-    if SEARCH_TOOL_NAME.search(name_of(node)):
+    name = name_of(node)
+    if is_cache(node, name, prompts):
+        return False
+    if SEARCH_TOOL_NAME.search(name):
         return True
-    asked = len((node.facts.query.value or "").split()) > 1
-    return _found_documents(node.facts) and (asked or inside.has(node, _EMBEDDINGS))
+    asked, embeds = len((node.facts.query.value or "").split()) > 1, inside.has(node, _EMBEDDINGS)
+    if _found_documents(node.facts) and (asked or embeds):
+        return True
+    return not ACTION_TOOL_NAME.search(name) and finds_passages(node, prompts, embeds=embeds)
 
 
 def _found_documents(facts: SpanFacts) -> bool:
@@ -255,8 +258,10 @@ def _is_asked(node: Node, inside: _Inside) -> bool:
     return asked and not inside.has(node, _SEARCHES | _CALLS)
 
 
-def _is_search_chain(node: Node, inside: _Inside) -> bool:
+def _is_search_chain(node: Node, inside: _Inside, prompts: Prompts) -> bool:
     if node.facts is None or node.facts.settled or inside.has(node, _SEARCHES | _CALLS):
+        return False
+    if is_cache(node, called(node), prompts):
         return False
     if not RETRIEVER_NAME.search(called(node)):
         return inside.has(node, _EMBEDDINGS) and _found_documents(node.facts)

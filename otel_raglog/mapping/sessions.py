@@ -164,8 +164,9 @@ def _count(runs: Sequence[Run], ordered: Sequence[int], turns: dict[int, int]) -
 
 
 def _bare_session(spans: Sequence[Span]) -> str | None:
-    for key in SESSION_KEYS:
-        for span in spans:
+    naming = [span for span in spans if not span.attributes.keys().isdisjoint(SESSION_KEYS)]
+    for key in SESSION_KEYS if naming else ():
+        for span in naming:
             text = as_text(span.attributes.get(key))
             if text and text.strip() and not is_redacted(text):
                 return text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from otel_raglog.conventions.registry import recognise, unread_keys
-from otel_raglog.mapping.judging import is_judgement, is_scored
+from otel_raglog.mapping.judging import holds_judged, is_judgement, is_scored
 from otel_raglog.model import (
     NOT_CAPTURED,
     FieldStatus,
@@ -26,22 +26,15 @@ _QUESTION_REASONS = {
 }
 
 
-def explain_skip(run: Run) -> Run:
+def explain_skip(run: Run, *, cached: bool = False) -> Run:
     """Return the run with its ``skip_reason`` and a note when it cannot be judged, else as it is.
 
-    Reasons are ``embedding_only``, ``no_stages``, ``no_retrieval``, ``evaluation`` and
-    ``no_question``.
+    Reasons are ``cached_answer`` (with ``cached``: a cache gave the answer), ``embedding_only``,
+    ``no_stages``, ``no_retrieval``, ``evaluation`` and ``no_question``.
     """
     states = run.stages
     if not run.generators and not run.retrievers:
-        if run.embedders:
-            note = (
-                "only embedding calls (and what was written to be embedded) are in this trace; the "
-                "search and the answer they belong to are in other traces or were not captured"
-            )
-            return _skip(run, "embedding_only", note, UnknownReason.SKIPPED)
-        note = "no span of this trace retrieves, reranks or answers"
-        return _skip(run, "no_stages", note, UnknownReason.SKIPPED)
+        return _without_search_and_answer(run, cached=cached)
     if (judging := _evaluating(run)) is not None:
         return _skip(run, "evaluation", judging, UnknownReason.SKIPPED)
     if states[Stage.RETRIEVER].absent and not run.retrievers:
@@ -55,6 +48,23 @@ def explain_skip(run: Run) -> Run:
     return run
 
 
+def _without_search_and_answer(run: Run, *, cached: bool) -> Run:
+    if cached:
+        note = "a cache gave the answer: nothing was retrieved or generated for this question"
+        state = StageState(0, reason=UnknownReason.SKIPPED, why=note)
+        hidden = {s: state for s, found in run.stages.items() if not (found.absent or found.steps)}
+        run = replace(run, stages={**run.stages, **hidden})
+        return _skip(run, "cached_answer", note, UnknownReason.SKIPPED)
+    if run.embedders:
+        note = (
+            "only embedding calls (and what was written to be embedded) are in this trace; the "
+            "search and the answer they belong to are in other traces or were not captured"
+        )
+        return _skip(run, "embedding_only", note, UnknownReason.SKIPPED)
+    note = "no span of this trace retrieves, reranks or answers"
+    return _skip(run, "no_stages", note, UnknownReason.SKIPPED)
+
+
 def _evaluating(run: Run) -> str | None:
     """Return how a run shows that it judges the answer of another one, ``None`` if it does not."""
     said = [(step.messages.value or (), step.answer.value or "") for step in run.generators]
@@ -63,9 +73,14 @@ def _evaluating(run: Run) -> str | None:
     searched = (
         run.retrievers or run.embedders or run.rerankers or run.stages[Stage.RETRIEVER].absent
     )
-    if said and not searched and all(is_scored(answer) for _, answer in said):
+    if (
+        said
+        and not searched
+        and all(is_scored(answer) and holds_judged(messages, answer) for messages, answer in said)
+    ):
         return (
-            "nothing was searched, and the LLM says scores or verdicts: this evaluates another run"
+            "nothing was searched, and the LLM, given an answer, says scores or verdicts: this "
+            "evaluates another run"
         )
     return None
 

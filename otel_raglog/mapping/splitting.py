@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from otel_raglog.mapping.chaining import Chain, chained, speaks
 from otel_raglog.mapping.question import asks_several
 from otel_raglog.mapping.questions_apart import split_questions
 from otel_raglog.mapping.roles import GENERATOR_NAME, called
@@ -23,12 +24,14 @@ class Part:
     """The spans of one run.
 
     ``top`` is the topmost one; ``spoken`` is the topmost one that has the question or the
-    answer, :data:`NONE` if none has.
+    answer, :data:`NONE` if none has. Of pipelines beside one another that are one run
+    (``voices``, in order of time) one has the question, mostly the first, and a later one the answer.
     """
 
     top: int
     spoken: int
     indices: tuple[int, ...]
+    voices: tuple[int, ...] = ()
 
 
 def split(tree: Tree) -> tuple[Part, ...]:
@@ -38,8 +41,9 @@ def split(tree: Tree) -> tuple[Part, ...]:
     searches and LLM calls it nests. A span that has none (an HTTP server span, or no span at
     all above several roots) is split when two or more of the pipelines below it each search
     and then answer, or when LLM calls right below it are the turns of a conversation or
-    independent questions, or when pipelines without content ran side by side. A span beside the pipelines goes with the one in whose time it lies,
-    else with the next one.
+    independent questions, or when pipelines without content ran side by side. Pipelines of which one
+    was told what another one wrote stay together (:func:`~otel_raglog.mapping.chaining.chained`). A
+    span beside the pipelines goes with the one in whose time it lies, else with the next one.
     """
     if not tree.nodes:
         return ()
@@ -53,19 +57,57 @@ def split(tree: Tree) -> tuple[Part, ...]:
             return tuple(Part(min(turn), NONE, turn) for turn in turns)
         batch = () if roots else _silent_batch(tree)
         if not batch:
+            together = _together(tree, roots)
+            if together:
+                return (_whole_part(tree, top, together[0]),)
             return (Part(top, roots[0] if roots else NONE, tree.order),)
         roots = batch
-    owners = {root: _own(tree, root, roots) for root in roots}
+    return _apart(tree, roots)
+
+
+def _apart(tree: Tree, roots: Sequence[int]) -> tuple[Part, ...]:
+    """Return each root with all within it, and what is one run with it or stands beside it."""
+    found = _together(tree, roots)
+    if len(found) == 1 and set(roots) <= set(found[0].members):
+        return (_whole_part(tree, _topmost(tree), found[0]),)
+    chains = {index: chain for chain in found for index in chain.members}
+    head = {index: chain.members[0] for index, chain in chains.items()}
+    owners: dict[int, list[int]] = {}
+    for root in roots:
+        owners.setdefault(head.get(root, root), []).extend(_own(tree, root, roots))
+    for index in chains.keys() - set(roots):
+        owners[head[index]] += tree.subtree(index)
     taken = {index for owned in owners.values() for index in owned}
     for index in tree.order:
         node = tree.nodes[index]
         if index in taken or node.facts is None or any(tree.contains(index, r) for r in roots):
             continue
-        owners[_owner(tree, node, roots)].append(index)
-    return tuple(
-        Part(root, root, tuple(sorted(owned, key=lambda index: tree.nodes[index].enter)))
-        for root, owned in owners.items()
-    )
+        root = _owner(tree, node, roots)
+        owners[head.get(root, root)].append(index)
+    parts: list[Part] = []
+    for first, owned in sorted(owners.items()):
+        indices = tuple(sorted(owned, key=lambda index: tree.nodes[index].enter))
+        chain = chains.get(first)
+        spoken, voices = _spoken_of(tree, chain) if chain else (first, ())
+        parts.append(Part(first, spoken, indices, voices))
+    return tuple(parts)
+
+
+def _together(tree: Tree, roots: Sequence[int]) -> tuple[Chain, ...]:
+    """Return the spans that are one run with roots that search and answer."""
+    return chained(tree, {root for root in roots if _searches_and_answers(tree, root)})
+
+
+def _whole_part(tree: Tree, top: int, chain: Chain) -> Part:
+    """Return all spans as the run of pipelines that belong together."""
+    spoken, voices = _spoken_of(tree, chain)
+    return Part(top, spoken, tree.order, voices)
+
+
+def _spoken_of(tree: Tree, chain: Chain) -> tuple[int, tuple[int, ...]]:
+    """Return which pipeline has the question, if one has, and all of them."""
+    voices = tuple(index for index in chain.members if tree.nodes[index].role in _OUTER)
+    return chain.asks if chain.asks in voices else NONE, voices
 
 
 def _run_roots(tree: Tree) -> tuple[int, ...]:
@@ -161,18 +203,11 @@ def _speaking(tree: Tree, level: Sequence[int]) -> list[int]:
     pending = list(reversed(level))
     while pending:
         index = pending.pop()
-        if _speaks(tree.nodes[index]):
+        if speaks(tree.nodes[index]):
             found.append(index)
         else:
             pending.extend(reversed(tree.nodes[index].children))
     return found
-
-
-def _speaks(node: Node) -> bool:
-    silent = {FieldStatus.NOT_CAPTURED, FieldStatus.EVICTED}
-    return node.facts is not None and not (
-        node.facts.input.status in silent and node.facts.output.status in silent
-    )
 
 
 def _whole(tree: Tree, indices: Sequence[int]) -> list[int]:

@@ -62,6 +62,12 @@ def normal(text: str) -> str:
 
 def beginning(text: str, length: int) -> str:
     """Return the first characters of a :func:`normal` text, without folding the rest."""
+    if len(text) <= _MAX_REMEMBERED_CHARS:
+        return _beginning_once(text, length)
+    return _beginning_anew(text, length)
+
+
+def _beginning_anew(text: str, length: int) -> str:
     found = _squeeze(text[: 4 * length]).strip(_EDGES)
     if len(found) < length:  # much white space
         found = squeezed(text).strip(_EDGES)
@@ -183,6 +189,7 @@ def _fold(text: str) -> str:
 # outputs and between traces.
 _squeezed_once = lru_cache(maxsize=_REMEMBERED_TEXTS)(_squeezed_anew)
 _folded_once = lru_cache(maxsize=_REMEMBERED_TEXTS)(_folded_anew)
+_beginning_once = lru_cache(maxsize=_REMEMBERED_TEXTS)(_beginning_anew)
 _squeezed_paragraph_once = lru_cache(maxsize=_REMEMBERED_PARAGRAPHS)(_squeeze)
 _folded_paragraph_once = lru_cache(maxsize=_REMEMBERED_PARAGRAPHS)(_fold)
 

@@ -83,9 +83,12 @@ def build_tree(spans: Iterable[Span], facts: dict[bytes, SpanFacts]) -> Tree:
     _cut_circles(parents)
     _reattach(ordered, known, parents)
     tops, children = _children(parents)
-    for stray, host in find_hosts(ordered, known, tops, children).items():
-        parents[stray] = host
-    return _numbered(ordered, known, parents)
+    hosts = find_hosts(ordered, known, tops, children)
+    if hosts:
+        for stray, host in hosts.items():
+            parents[stray] = host
+        tops, children = _children(parents)
+    return _numbered(ordered, known, parents, tops, children)
 
 
 def unique_spans(spans: Iterable[Span]) -> list[Span]:
@@ -198,9 +201,12 @@ def _children(parents: Sequence[int]) -> tuple[list[int], list[list[int]]]:
 
 
 def _numbered(
-    spans: Sequence[Span], facts: Sequence[SpanFacts | None], parents: Sequence[int]
+    spans: Sequence[Span],
+    facts: Sequence[SpanFacts | None],
+    parents: Sequence[int],
+    tops: Sequence[int],
+    children: Sequence[Sequence[int]],
 ) -> Tree:
-    tops, children = _children(parents)
     enter = [0] * len(spans)
     leave = [0] * len(spans)
     order: list[int] = []

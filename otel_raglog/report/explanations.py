@@ -161,6 +161,7 @@ WARNING_EVIDENCE: Mapping[WarningType, tuple[str, ...]] = {
     WarningType.UNSUPPORTED_DETAIL: (
         "generator.numbers_unsupported",
         "generator.names_unsupported",
+        "generator.citations_unknown",
         "generator.words_unsupported_share",
     ),
     WarningType.GARBLED_CHUNK: ("retriever.garbled_share",),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
+from typing import Any
 
 from google.protobuf.json_format import MessageToDict
+from loopback import Loopback, Quiet
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -18,56 +19,46 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 ID_KEYS = frozenset({"traceId", "spanId", "parentSpanId"})
 
 
-class Sink:
+class Handler(Quiet, BaseHTTPRequestHandler):
+    """Takes the requests of one sink."""
+
+    owner: Sink
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.owner.add(ExportTraceServiceRequest.FromString(body))
+        answer = ExportTraceServiceResponse().SerializeToString()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-protobuf")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def _body(self) -> bytes:
+        """Return the body; exporters for JavaScript send it in chunks."""
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers["Content-Length"]))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+
+class Sink(Loopback):
     """Collects requests while it is open; `lines` are the requests as OTLP/JSON."""
 
     def __init__(self) -> None:
+        super().__init__(Handler)
         self.lines: list[str] = []
         self._lock = Lock()
-        sink = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self._body()
-                if self.headers.get("Content-Encoding") == "gzip":
-                    body = gzip.decompress(body)
-                sink.add(ExportTraceServiceRequest.FromString(body))
-                answer = ExportTraceServiceResponse().SerializeToString()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/x-protobuf")
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def _body(self) -> bytes:
-                """Return the body; exporters for JavaScript send it in chunks."""
-                if self.headers.get("Transfer-Encoding") != "chunked":
-                    return self.rfile.read(int(self.headers["Content-Length"]))
-                body = b""
-                while size := int(self.rfile.readline(), 16):
-                    body += self.rfile.read(size)
-                    self.rfile.readline()
-                self.rfile.readline()
-                return body
-
-            def log_message(self, *_: object) -> None:
-                """No line per request."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1/traces"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        return f"{self.url}/v1/traces"
 
     def add(self, request: ExportTraceServiceRequest) -> None:
         """Append one request."""

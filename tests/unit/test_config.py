@@ -98,7 +98,7 @@ def test_a_destination_may_be_just_an_endpoint(tmp_path):
         ("host:4317", "otlp_grpc"),
         ("http://host:4318", "otlp_http"),
         ("http://host:4318/", "otlp_http"),
-        ("http://[::1]:4318", "otlp_http"),
+        ("http://[fd00::1]:4318", "otlp_http"),
         ("https://host/otlp", "otlp_http"),
         ("https://host/v1/traces", "otlp_http"),
         ("http://host:14318", "otlp_grpc"),
@@ -107,6 +107,9 @@ def test_a_destination_may_be_just_an_endpoint(tmp_path):
 def test_the_protocol_of_an_endpoint(endpoint, kind):
     """HTTP has a path, or the port of OTLP/HTTP, as with OTEL_EXPORTER_OTLP_ENDPOINT."""
     assert otlp_kind(endpoint) == kind
+    for written in (endpoint, {"endpoint": endpoint}):
+        config = load_config(overrides={"exporters": {"b": written}}, environ={})
+        assert config.exporters["b"].kind == kind
 
 
 @pytest.mark.parametrize(

@@ -173,8 +173,9 @@ def test_a_rule_that_can_never_count_is_refused(name):
         ({"match": STEP, "query": "a"}, {"match": STEP, "query": "b"}),
         ({"match": STEP, "query": "a"}, {"match": STEP, "query": "a", "stage": "retriever"}),
         ({"match": STEP, "stage": "retriever"}, {"match": STEP, "session": "app.chat"}),
+        ({"match": STEP, "stage": "tool"}, {"match": STEP, "stage": "chain", "session": "app.chat"}),
     ],
 )  # fmt: skip
 def test_a_rule_that_adds_something_is_kept(earlier, later):
-    """Of wider spans, another place, a stage, or another fact."""
+    """Of wider spans, another place, a stage, or another fact; who asked counts in any stage."""
     assert load_config(overrides=config_of(earlier, later), environ={}).conventions.custom[1]

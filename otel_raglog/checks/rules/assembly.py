@@ -38,12 +38,16 @@ _BLANK_AFTER_HEADING = re.compile(
     rf"(?:\n?[ \t]*(?:none|null|nan|n/a|\[\]|\"\"|''))?[ \t]*(?:\n[-=*`\s]{{0,40}})?"
     rf"(?=\Z|\n[ \t*#]*(?:question|query|user|answer|instructions?)\b)"
 )
-_BLANK_TAG = re.compile(rf"(?i)<({_HEADING})>\s{{0,40}}</\1>")
+# An instruction may name the tags ("answer from the <context></context> tags"); a slot stands alone.
+_BLANK_TAG = re.compile(
+    rf"(?im)(?:^(?:[ \t#*\w]{{0,20}}:)?|>)[ \t]*<({_HEADING})>\s{{0,40}}</\1>(?=[ \t]*(?:$|<))"
+)
 # DSPy describes its fields with their names in braces, right below a line of its own marks.
 _UNFILLED = re.compile(
     r"(?i)(?<!## \]\]\n)(?<!\{)\{{1,3}\s?(?:context|context_str|documents?|chunks|passages)\s?\}{1,2}"
 )
 _BLANK_NUMBER = re.compile(r"(?m)^\[\d{1,3}\][ \t]*:?[ \t]*$(?=\n\s*(?:\[\d|\n|\Z))")
+_A_CHUNK = "(a chunk)"
 _READ_CHARACTERS = 400_000
 _RULES_NAMING_ALL = 5
 
@@ -161,7 +165,7 @@ class AssemblyRules:
             # The slot is blank because nothing was retrieved: not the assembly's doing.
             yield from all_not_applicable(("assembly.blank_slots",), "nothing was selected")
         else:
-            yield _blank_slots(prompt)
+            yield _blank_slots(_without_chunks(prompt, selected or ()))
         yield self._budget(run)
 
     def _budget(self, run: Run) -> Measurement:
@@ -249,6 +253,17 @@ def _lost_words(question: str | None, fates: Fates) -> Iterator[Measurement]:
         lost,
         f"the missing text alone has {lost:.0%} of the question's words" if lost else "",
     )
+
+
+def _without_chunks(prompt: str, selected: Sequence[Chunk]) -> str:
+    """Return the prompt with a mark for each chunk, whose own headings are no slots."""
+    for chunk in readable(selected):
+        text = chunk.text.strip()
+        if text in prompt:
+            prompt = prompt.replace(text, _A_CHUNK)
+        else:
+            prompt = prompt.replace(f"\n{text.partition(chr(10))[0]}\n", f"\n{_A_CHUNK}\n")
+    return prompt
 
 
 def _blank_slots(prompt: str) -> Measurement:

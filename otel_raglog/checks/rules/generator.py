@@ -20,12 +20,15 @@ from otel_raglog.checks.reading import (
     Context,
     answer_of,
     answering_step,
+    cited_in,
     claims_of,
     context_of,
     history_of,
     question_of,
     restated,
+    retrieved_of,
 )
+from otel_raglog.checks.text.citations import names_source, without_citations
 from otel_raglog.checks.text.coverage import coverage, question_weights
 from otel_raglog.checks.text.names import names
 from otel_raglog.checks.text.numbers import NumberIndex, NumberKind, numbers
@@ -78,6 +81,8 @@ class _Answer:
     """All texts whose words, names and numbers the answer may use."""
     restated: str = ""
     """The answer in the words of a later call, whose numbers count too."""
+    labels: str = ""
+    """Titles and metadata of chunks: an answer may name its sources by them."""
 
 
 class GeneratorRules:
@@ -98,6 +103,7 @@ class GeneratorRules:
     _of_grounding = (
         "generator.numbers_unsupported",
         "generator.names_unsupported",
+        "generator.citations_unknown",
         "generator.words_unsupported_share",
         "generator.novel_words",
         "generator.joint_support",
@@ -168,6 +174,12 @@ class GeneratorRules:
             "the best chunk's share of the answer's own words times its coverage of the question",
         ),
         Declaration(
+            "generator.citations_unknown",
+            Unit.COUNT,
+            Suspect.HIGH,
+            "sources that the answer cites (a file, a link, a title, a number) of which neither a chunk nor the prompt has any",
+        ),
+        Declaration(
             "generator.answer_kind_missing",
             Unit.FLAG,
             Suspect.HIGH,
@@ -203,8 +215,10 @@ class GeneratorRules:
         question = question_of(run)
         known = (context.known, *((question,) if question else ()), *history_of(run))
         read = _LEAD_IN.sub(" ", _claims(answer[:_READ_CHARACTERS]))
-        found = _Answer(read, question, context, known, restated(run)[:_READ_CHARACTERS])
+        again = without_citations(restated(run)[:_READ_CHARACTERS]).text
+        found = _Answer(read, question, context, known, again, _labels(run))
         yield from _unsupported(found)
+        yield _unknown_citations(run, found)
         yield from _support(found)
 
 
@@ -215,6 +229,44 @@ def _claims(answer: str) -> str:
     """
     kept = [sentence for sentence in sentences(answer) if not refuses(sentence)]
     return answer if not kept or len(kept) == len(sentences(answer)) else "\n".join(kept)
+
+
+def _labels(run: Run) -> str:
+    """Return what the retrieved chunks are called: their titles, ids and other metadata in words."""
+    chunks = retrieved_of(run) or ()
+    told = (
+        str(value)
+        for chunk in chunks
+        for value in (chunk.title, chunk.id, *chunk.metadata.values())
+        if value is not None
+    )
+    return "\n".join(told)
+
+
+def _unknown_citations(run: Run, answer: _Answer) -> Measurement:
+    """Return how many of the sources that an answer cites were neither retrieved nor shown to it.
+
+    A name can be told only where the chunks have titles or metadata, a number where there are
+    fewer chunks and the prompt does not have it either.
+    """
+    name = "generator.citations_unknown"
+    chunks = retrieved_of(run)
+    if chunks is None:
+        return not_applicable(name, "chunks not recorded")
+    cited = cited_in(run)
+    shown = "\n".join(answer.known)
+    named = any(chunk.title or chunk.metadata for chunk in chunks)
+    unknown = [s for s in cited.sources if named and not names_source(s, answer.labels, shown)]
+    unknown += [
+        f"[{number}]"
+        for number in cited.numbers
+        if number > len(chunks) and f"[{number}" not in shown
+    ]
+    return measured(
+        name,
+        len(unknown),
+        f"the answer cites {listing(unknown)}, which was not retrieved" if unknown else "",
+    )
 
 
 def _reason(run: Run) -> str:
@@ -280,13 +332,14 @@ def _unsupported(answer: _Answer) -> Iterator[Measurement]:
         if strange
         else "",
     )
-    index = WordIndex(answer.known)
+    index = WordIndex((*answer.known, answer.labels))
+    more = [name for name in names(answer.restated) if name.text not in answer.text]
     unknown = [
         name.text
-        for name in names(answer.text)
+        for name in (*names(answer.text), *more)
         if name.words
         and sum(not index.holds_name(w) for w in name.words) * 2 > len(name.words)
-        and not _abbreviates(name.text, answer.text)
+        and not _abbreviates(name.text, f"{answer.text}\n{answer.restated}")
     ]
     yield measured(
         "generator.names_unsupported",
@@ -310,7 +363,7 @@ def _support(answer: _Answer) -> Iterator[Measurement]:
         for word in content_words(answer.text)
         if not asked.holds_related(word) and word not in _ABOUT_THE_TEXT
     ]
-    known = WordIndex(answer.known)
+    known = WordIndex((*answer.known, answer.labels))
     unknown = [word for word in novel if not known.holds_related(word)]
     yield measured("generator.novel_words", len(novel))
     yield measured(

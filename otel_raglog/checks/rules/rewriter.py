@@ -15,19 +15,24 @@ from otel_raglog.checks.check import (
 )
 from otel_raglog.checks.phrases import listing, number_listing
 from otel_raglog.checks.reading import (
+    answering_step,
     chunks_of,
     faithful_rewrites,
     history_of,
     question_of,
+    readable,
+    retrieved_of,
     rewrites_of,
+    searched_besides,
     text_of,
 )
 from otel_raglog.checks.text.lexicon import NEGATIONS, QUALIFIERS, RELATIVE_TIMES
 from otel_raglog.checks.text.names import names
 from otel_raglog.checks.text.numbers import Number, NumberIndex, NumberKind, numbers
 from otel_raglog.checks.text.questions import answer_kind, kinds_differ
+from otel_raglog.checks.text.survival import Fate, PromptText
 from otel_raglog.checks.text.words import WordIndex, content_words, words
-from otel_raglog.model import Measurement, RewriteKind, RewriteStep, Run, Stage
+from otel_raglog.model import Chunk, Measurement, RewriteKind, RewriteStep, Run, Stage
 
 _NOTABLE_SHARE = 0.4
 _NEAR = 3
@@ -42,7 +47,11 @@ class _Pair:
     sources: tuple[str, ...]
     rewrites: tuple[str, ...]
     all_rewrites: tuple[str, ...]
-    """Rewrites of all steps, and search filters: what one of them holds is not dropped."""
+    """All that was searched for, and search filters: what one of them holds is not dropped."""
+    besides: tuple[str, ...]
+    """The question, where it was itself searched for beside the rewrites."""
+    reckons: bool
+    """Whether another tool told numbers: it may have been given those that the search lacks."""
     follows: bool
     """Whether the question may be a follow-up, which a rewrite completes from the talk before."""
 
@@ -172,11 +181,14 @@ class RewriterRules:
         if step.kind is RewriteKind.HYDE:
             yield from all_not_applicable(others, "a hypothetical passage is exempt", step=index)
             return
+        besides = searched_besides(run, step)
         pair = _Pair(
             question,
             _sources(run, question, index),
             rewrites,
-            (*faithful_rewrites(run), *(r.filters for r in run.retrievers if r.filters)),
+            (*faithful_rewrites(run), *besides, *_filters(run)),
+            besides,
+            _reckons(run),
             step.kind is RewriteKind.CONDENSE or bool(history_of(run)),
         )
         yield from (
@@ -194,12 +206,33 @@ def _sources(run: Run, question: str, index: int) -> tuple[str, ...]:
     step = run.rewriters[index]
     own_input = text_of(step.input) if step.kind is RewriteKind.CONDENSE else None
     found = [question, *history_of(run), *((own_input,) if own_input else ())]
-    if index > 0:
-        # A later hop may name what an earlier hop found.
-        for retriever in run.retrievers:
-            if retriever.origin.end_unix_nano <= step.origin.start_unix_nano:
-                found.extend(chunk.text for chunk in chunks_of(retriever.chunks) or ())
+    # A later hop may name what an earlier hop found.
+    for retriever in run.retrievers:
+        ended = retriever.origin.end_unix_nano
+        if (index > 0 or ended) and ended <= step.origin.start_unix_nano:
+            found.extend(chunk.text for chunk in chunks_of(retriever.chunks) or ())
     return tuple(found)
+
+
+def _reckons(run: Run) -> bool:
+    """Tell whether the answering call was told numbers by a tool that is no search."""
+    step = answering_step(run)
+    told = [m.content for m in (step.messages.value if step else None) or () if m.role == "tool"]
+    chunks = readable(retrieved_of(run) or ()) if told else ()
+    return any(
+        numbers(text) and not any(_holds(PromptText(text), chunk) for chunk in chunks)
+        for text in told
+        if chunks
+    )
+
+
+def _holds(told: PromptText, chunk: Chunk) -> bool:
+    return told.survival(chunk.text).fate is not Fate.DROPPED
+
+
+def _filters(run: Run) -> tuple[str, ...]:
+    written = (*(s.filters for s in run.retrievers), *(s.filters for s in run.rewriters))
+    return tuple(filters for filters in written if filters)
 
 
 def _numbers(pair: _Pair, index: int) -> Iterator[Measurement]:
@@ -217,7 +250,9 @@ def _numbers(pair: _Pair, index: int) -> Iterator[Measurement]:
     }
     spans = distances if _is_relative(pair) else set()
     dropped = _distinct(
-        n for n in numbers(pair.question) if not kept.holds(n) and n.value not in spans
+        n
+        for n in numbers(pair.question)
+        if not pair.reckons and not kept.holds(n) and n.value not in spans
     )
     yield measured(
         "rewriter.numbers_added",
@@ -331,7 +366,8 @@ def _intent(pair: _Pair, index: int) -> Iterator[Measurement]:
     asked_negative = any(w in NEGATIONS for w in words(pair.question))
     negative = [any(w in NEGATIONS for w in words(text)) for text in pair.rewrites]
     # Keywords lose a negation in silence; only losing it in all rewrites, or adding it, counts.
-    lost, gained = asked_negative and not any(negative), not asked_negative and any(negative)
+    lost = asked_negative and not any(negative) and not pair.besides
+    gained = not asked_negative and any(negative)
     yield measured(
         "rewriter.negation_changed",
         float(lost or gained),
@@ -343,7 +379,8 @@ def _intent(pair: _Pair, index: int) -> Iterator[Measurement]:
         step=index,
     )
     kind = answer_kind(pair.question)
-    changes = [(kinds_differ(kind, answer_kind(text)), answer_kind(text)) for text in pair.rewrites]
+    texts = (*pair.rewrites, *pair.besides)
+    changes = [(kinds_differ(kind, answer_kind(text)), answer_kind(text)) for text in texts]
     least, other = min(changes, key=lambda change: change[0])
     yield measured(
         "rewriter.answer_kind_changed",

@@ -13,11 +13,20 @@ from otel_raglog.checks.check import (
     names_of,
     not_applicable,
 )
-from otel_raglog.checks.reading import Context, claims_of, context_of, question_forms
+from otel_raglog.checks.reading import (
+    Context,
+    claims_of,
+    context_of,
+    history_of,
+    question_forms,
+    question_of,
+)
 from otel_raglog.checks.similarity.encoder import Encoder
 from otel_raglog.checks.similarity.relevance import relevances, text_similarities
+from otel_raglog.checks.text.names import Name, names
 from otel_raglog.checks.text.refusals import refuses
 from otel_raglog.checks.text.sentences import sentences
+from otel_raglog.checks.text.words import WordIndex, content_words
 from otel_raglog.model import Measurement, Run, Stage
 
 _MAX_SENTENCES = 12
@@ -37,6 +46,32 @@ def _drift(answer: str, similarity: float) -> Measurement:
         if similarity < _LOW_SIMILARITY
         else "",
     )
+
+
+def _new_names(run: Run) -> tuple[Name, ...]:
+    """Return what a follow-up question names that the talk before does not.
+
+    It asks the same of something else: what says it of the former is no answer.
+    """
+    question, history = question_of(run), history_of(run)
+    if question is None or not (history or _is_completed(question, question_forms(run))):
+        return ()
+    told = WordIndex(history)
+    return tuple(
+        name for name in names(question) if name.words and not any(map(told.holds_name, name.words))
+    )
+
+
+def _is_completed(question: str, forms: tuple[str, ...]) -> bool:
+    """Tell whether a question's other form says what it leaves out."""
+    said = WordIndex((question,))
+    return any(not said.holds_related(word) for form in forms for word in content_words(form))
+
+
+def _mentions(piece: str, new: tuple[Name, ...]) -> bool:
+    """Tell whether a text has a word of each name."""
+    index = WordIndex((piece,))
+    return all(any(map(index.holds_name, name.words)) for name in new)
 
 
 class GeneratorSimilarity:
@@ -106,11 +141,11 @@ class GeneratorSimilarity:
         if not forms or not answer or not answer.strip() or context is None:
             yield from all_not_applicable(self.measures, "no question, answer or prompt")
             return
-        yield from self._evidence(forms, answer, context)
+        yield from self._evidence(forms, answer, context, _new_names(run))
         yield from self._answer(forms, answer, context)
 
     def _evidence(
-        self, forms: tuple[str, ...], answer: str, context: Context
+        self, forms: tuple[str, ...], answer: str, context: Context, new: tuple[Name, ...]
     ) -> Iterator[Measurement]:
         pieces = [piece for piece in context.pieces if piece.strip()]
         found = relevances(forms, pieces, self._encoder)
@@ -122,6 +157,8 @@ class GeneratorSimilarity:
             f"the best piece of context has a relevance of {best:.2f} to the question",
         )
         if declines:
+            if new:
+                best = self._evidence_of_new(forms, pieces, new)
             yield measured(
                 "generator.refusal_despite_evidence",
                 best,
@@ -137,6 +174,19 @@ class GeneratorSimilarity:
             "the question is answered although nothing in the prompt has a relevance above "
             f"{best:.2f} to it",
         )
+
+    def _evidence_of_new(
+        self, forms: tuple[str, ...], pieces: list[str], new: tuple[Name, ...]
+    ) -> float:
+        """Return the relevance of the best piece that mentions what a follow-up newly names.
+
+        A follow-up of names alone ("and on the Aurelia?") says what it asks only in its other form.
+        """
+        bare = set(content_words(forms[0])) <= {word for name in new for word in name.words}
+        asked = forms[1:] if bare and len(forms) > 1 else forms
+        about = [piece for piece in pieces if _mentions(piece, new)]
+        found = relevances(asked, about, self._encoder)
+        return max((relevance.total for relevance in found), default=0.0)
 
     def _answer(
         self, forms: tuple[str, ...], answer: str, context: Context

@@ -12,7 +12,7 @@ from otel_raglog.checks.check import (
     measured,
     names_of,
 )
-from otel_raglog.checks.reading import history_of, question_of, rewrites_of
+from otel_raglog.checks.reading import history_of, question_of, rewrites_of, searched_besides
 from otel_raglog.checks.similarity.encoder import Encoder
 from otel_raglog.checks.similarity.relevance import text_similarities
 from otel_raglog.checks.text.coverage import coverage, question_weights
@@ -29,7 +29,8 @@ class RewriterSimilarity:
     Where there was talk before, a rewrite is compared with the question after the last turns as
     well, since a follow-up alone ("and in 2021?") says little. ``meaning_kept`` is the best similarity, or the
     share of the question's words that the rewrites keep when that is more: keywords are less
-    similar to a question by their form alone. Hypothetical passages (HyDE) are exempt.
+    similar to a question by their form alone. A question that was itself searched for beside the
+    rewrites is kept. Hypothetical passages (HyDE) are exempt.
     """
 
     name = "similarity.rewriter"
@@ -93,7 +94,8 @@ class RewriterSimilarity:
             )
             yield measured("rewriter.mean_similarity", mean, step=index)
             yield measured("rewriter.worst_similarity", min(each), step=index)
-            kept = coverage(question_weights(question), WordIndex(rewrites))
+            besides = searched_besides(run, step)
+            kept = coverage(question_weights(question), WordIndex((*rewrites, *besides)))
             yield measured(
                 "rewriter.meaning_kept",
                 max(*each, kept),

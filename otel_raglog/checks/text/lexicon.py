@@ -285,3 +285,68 @@ EMBEDDING_PREFIXES: tuple[str, ...] = (
 
 EMBEDDING_INSTRUCTION = r"instruct: [^\n]{0,400}\n\s*query:"
 """The two-line instruction of E5 and Qwen embedding models."""
+
+QUESTION_OPENERS = QUESTION_WORDS | frozenset(
+    _listed("""
+    does did are can could should would tell explain describe compare summarize summarise please
+    list give show find
+    """)
+)
+"""Words with which no sentence of another big language begins."""
+
+FOREIGN_SIGNS = frozenset(
+    _listed("""
+    ich wir ihr sind wird werden wurde haben habe hatte kann kannst darf durfen muss mussen soll
+    sollen gibt kostet wie wo wer wem wen wann warum wieso welche welcher welches welchem welchen
+    wieviel nicht kein keine keinen und oder auf mit fur uber nach beim zum zur vom auch nur wenn
+    dass eine einen einem einer meine unsere
+    nous vous ils elles sont etait peut peux dois doit doivent quel quelle quels quelles quoi quand
+    pourquoi combien avec sans dans cette votre leur coute
+    yo nosotros ustedes estan puede puedo pueden debe deben cual cuales quien donde cuando cuanto
+    cuanta cuantos cuantas porque unos unas pero cuesta
+    noi voi sono quali perche posso possono devo deve della delle degli sulla nella quanti quante
+    quando posso qual quais quem quantos quantas voce pode podem pelo pela nao sao uma
+    ik wij jij hij zij zijn wordt kunnen mogen moet moeten wanneer waarom welke hoeveel niet geen
+    voor naar bij uit een het mijn
+    jag hur varfor vilken vilka och eller inte hva hvor hvordan hvornar hvorfor ikke jeg
+    quanto costa custa oui puis nein nerede nasil hangi icin
+    gdzie kiedy dlaczego czy przez jaki jaka jakie
+    """)
+)
+"""Folded function words of other big languages that are no words of English."""
+
+FOREIGN_HINTS = (NAME_JOINERS - {"the", "and", "of"}) | frozenset(
+    _listed("""
+    ein das dem des im am aus bei nos il elle est et en au aux les un une ces se su sus mi mis
+    es el los las lo que con por para esta ha hay sur par pas qui ou je tu
+    che gli nel una uno cosa chi si non ed os as na em com por ao
+    op te om aan ook dit dat wat hoe met deze
+    att det den ett med av pa ar vad til og er kan nie jak ile dla sa
+    """)
+) - STOPWORDS
+"""Words of other languages that stand in names, too, or are English words or short forms."""
+
+OF_SEVERAL_LANGUAGES = frozenset(
+    _listed("""
+    a am an as at be by come do had has he her here him i in is it made me more no of on once one or
+    over own per same so such take than to under upon us was we were will ok okay via want etc all
+    also on for from
+    """)
+)
+"""English function words that are words of another big language, too: no sign of either."""
+
+COURTESIES = frozenset(
+    _listed("""
+    thanks thank thx cheers hello hi hey bye goodbye welcome great perfect excellent nice cool
+    awesome wonderful lovely appreciated appreciate
+    """)
+)
+"""Words of thanks, greetings and applause."""
+
+COURTEOUS = COURTESIES | frozenset(
+    _listed("""
+    good morning afternoon evening night day everyone all everybody team there that helps helped
+    helpful really lot bunch kind help answer info information understood got well fine
+    """)
+)
+"""Words beside which nothing is asked."""

@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 
 import yaml
-from stub import Stub
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-from sink import Sink  # noqa: E402  the sink of the sample applications
+sys.path.insert(0, str(HERE.parent))  # the sink of the sample applications
+from sink import Sink  # noqa: E402
+from stub import Stub  # noqa: E402
 
 OUT = HERE.parents[1] / "golden" / "conventions" / "run"
 LIMIT_SECONDS = 120
@@ -34,8 +34,8 @@ def run(env: Path, entry: dict, out: Path) -> str | None:
         environment = {
             **os.environ,
             "OPENAI_API_KEY": "stub",
-            "OPENAI_BASE_URL": stub.url,
-            "OPENAI_API_BASE": stub.url,
+            "OPENAI_BASE_URL": stub.base_url,
+            "OPENAI_API_BASE": stub.base_url,
             "TRACES_ENDPOINT": sink.endpoint,
             "PYTHONPATH": f"{HERE}{os.pathsep}{env}",
             **{name: str(value) for name, value in entry.get("env", {}).items()},

@@ -13,11 +13,12 @@ import json
 import re
 import struct
 import zlib
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
+from typing import Any
 
 from corpus import ANSWER
+from loopback import Loopback, Quiet
 
 DIMENSIONS = 16
 MODEL = "stub-chat-1"
@@ -39,22 +40,22 @@ def overlap(query: str, text: str) -> float:
     return round(len(words & set(_WORD.findall(text.lower()))) / max(1, len(words)), 4)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet, BaseHTTPRequestHandler):
     """Answers the calls of one stub."""
 
-    stub: Stub
+    owner: Stub
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         path = self.path.partition("?")[0].rstrip("/")
         if path == "/_replies":
-            self.stub.tell(body["replies"])
+            self.owner.tell(body["replies"])
             self._answer({})
         elif path.endswith("/chat/completions"):
             self._chat(body)
         elif path.endswith("/responses"):
-            self._answer(response(self.stub.next(), body))
+            self._answer(response(self.owner.next(), body))
         elif path.endswith("/embeddings"):
             self._answer(embeddings(body))
         elif path.endswith("/rerank"):
@@ -63,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
             self._answer({"error": {"message": f"no {path}"}}, 404)
 
     def _chat(self, body: dict[str, Any]) -> None:
-        message = self.stub.next()
+        message = self.owner.next()
         if not body.get("stream"):
             self._answer(completion(message, body))
             return
@@ -83,33 +84,19 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        """No line per request."""
 
-
-class Stub:
+class Stub(Loopback):
     """Serves while it is open, on a free loopback port."""
 
     def __init__(self) -> None:
+        super().__init__(Handler)
         self._replies: list[str | dict[str, Any]] = []
         self._lock = Lock()
-        handler = type("BoundHandler", (Handler,), {"stub": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
     @property
-    def url(self) -> str:
-        """The base URL, with `/v1`."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def base_url(self) -> str:
+        """The base URL of OpenAI's client."""
+        return f"{self.url}/v1"
 
     def tell(self, replies: list[str | dict[str, Any]]) -> None:
         """Set what the next chat calls get."""

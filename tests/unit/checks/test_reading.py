@@ -14,7 +14,15 @@ from otel_raglog.checks.reading import (
     selected_of,
 )
 from otel_raglog.mapping.record import run_from_record
-from otel_raglog.model import NOT_CAPTURED, FieldStatus, Message, RewriteKind, missing, present
+from otel_raglog.model import (
+    NOT_CAPTURED,
+    FieldStatus,
+    Loss,
+    Message,
+    RewriteKind,
+    missing,
+    present,
+)
 
 
 def test_retrieval_is_the_union_over_hops() -> None:
@@ -76,6 +84,19 @@ def test_chunks_whose_text_was_lost_are_read_from_the_prompt() -> None:
     context = context_of(replace(run, assemblies=(assembly,)))
     assert context is not None
     assert context.pieces == (HANDBOOK["remote"], HANDBOOK["vacation"])
+
+
+def test_chunks_that_were_evicted_whole_are_read_from_the_prompt() -> None:
+    """Where attributes were dropped, what stands in the context beside the known chunks counts."""
+    run = make_run(in_prompt=["remote", "vacation"])
+    whole = f"{HANDBOOK['remote']}\n\n{HANDBOOK['vacation']}"
+    selected = present((chunk("remote"),))
+    assembly = replace(run.assemblies[-1], selected=selected, context=present(whole))
+    left = replace(run, assemblies=(assembly,))
+    for loss, pieces in ((Loss(dropped_attributes=6), 2), (Loss(gaps=("x.0.",)), 2), (Loss(), 1)):
+        context = context_of(replace(left, loss=loss))
+        assert context is not None
+        assert len(context.pieces) == pieces
 
 
 def test_a_follow_up_has_a_form_with_its_conversation() -> None:

@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, ResourceLogs
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData, ResourceMetrics
 from rag_traces import rag_trace
+from structlog.testing import capture_logs
 from werkzeug import Response
 
 from otel_raglog.clock import ManualClock
@@ -139,9 +140,13 @@ def test_a_receiver_of_http_that_is_called_over_grpc_is_told_apart(httpserver, l
 
 
 def test_a_receiver_that_does_not_answer_may_be_of_the_other_protocol(letters):
-    """Nothing listens there."""
-    with pytest.raises(BadInput, match="over gRPC: for an HTTP receiver give http://127"):
-        replay([letters], "127.0.0.1:9", attempts=1)
+    """Nothing listens there; that is said once, when every try has failed."""
+    with (
+        capture_logs() as logs,
+        pytest.raises(BadInput, match="over gRPC: for an HTTP receiver give http://127"),
+    ):
+        replay([letters], "127.0.0.1:9", attempts=2)
+    assert logs == []
 
 
 def test_a_refusal_for_other_reasons_has_no_such_hint(httpserver, letters):

@@ -138,3 +138,18 @@ def test_artifacts():
     assert [chunk.id for chunk in chunks_in({"data": message}, bare_strings=True)] == ["1"]
     message["artifact"] = ["chart.png"]
     assert [chunk.text for chunk in chunks_in(message, bare_strings=True)] == ["told"]
+
+
+@pytest.mark.parametrize("key", ["name", "inhalt"])
+def test_text_under_a_name_of_its_own(key):
+    """The only passage of a record with a score is its text; a title or an id is none."""
+    text = "Dogs are allowed on the aft deck of the Brightwater."
+    (chunk,) = chunks_in([{key: text, "similarity": 0.8, "url": "http://a"}], bare_strings=False)
+    assert (chunk.text, chunk.score) == (text, 0.8)
+    (chunk,) = chunks_in([{key: text, "distance": 0.2}], bare_strings=False)
+    assert (chunk.text, chunk.score) == (text, 0.2)
+    (titled,) = chunks_in([{"id": "a", key: "pets.md", "score": 0.8}], bare_strings=False)
+    assert titled.text == ""
+    assert chunks_in([{key: text}], bare_strings=False) is None
+    two = [{key: text, "b": text, "score": 0.8}]
+    assert chunks_in(two, bare_strings=False) is None

@@ -341,3 +341,12 @@ def test_without_content_the_scope_tells_the_sender(scope):
 def test_packages_of_others_are_not_mistaken_for_it(scope, version):
     """OpenTelemetry's own have names of their own, no version there or a beta's; Elastic's too."""
     assert not is_read(scope, version)
+
+
+def test_the_query_of_a_tool_in_plain_json():
+    """The arguments stand in ``inputs``, the result in ``outputs``, with or without more beside."""
+    facts = read(
+        "search", "tool", {"inputs": {"query": "dogs?", "k": 2}}, {"outputs": "Dogs stay."}
+    )
+    assert (facts.query.value, facts.top_k) == ("dogs?", 2)
+    assert [chunk.text for chunk in facts.documents.value] == ["Dogs stay."]

@@ -19,6 +19,9 @@ BESIDE = {"tags": ["seq:step:1"], "metadata": {"a": 1}, "kwargs": {"name": "x"}}
         ({"input_str": "{'query': 'q?'}", "inputs": {"query": "q?"}, **BESIDE}, {"query": "q?"}),
         ({"query": "q?", **BESIDE}, {"query": "q?"}),
         ({"output": {"content": "x"}, "kwargs": {}}, {"content": "x"}),
+        ({"inputs": {"query": "q?", "k": 2}}, {"query": "q?", "k": 2}),
+        ({"inputs": "q?"}, "q?"),
+        ({"outputs": "a"}, "a"),
         ({"args": ["q?"], "kwargs": {}}, "q?"),
         ({"args": [], "kwargs": {"question": "q?"}}, {"question": "q?"}),
     ],
@@ -31,7 +34,8 @@ def test_the_call_around_content_is_taken_off(data, inner):
 @pytest.mark.parametrize(
     "data",
     [
-        {"inputs": "q?"},
+        {"output": "a"},
+        {"query": "q?"},
         {"inputs": "q?", "question": "x", "tags": []},
         {"args": ["a", "b"], "kwargs": {}},
         {"args": ["a"], "kwargs": {"b": 1}},

@@ -5,7 +5,12 @@ from dataclasses import replace
 import pytest
 from handbook_runs import make_run
 
-from otel_raglog.detect.judgeable import step_unknown, verdict_without_judging
+from otel_raglog.detect.judgeable import (
+    asks_nothing,
+    finds_rows,
+    step_unknown,
+    verdict_without_judging,
+)
 from otel_raglog.model import (
     NOT_CAPTURED,
     Chunk,
@@ -90,3 +95,49 @@ def test_a_stage_without_state_or_steps_was_not_captured() -> None:
     run = replace(make_run(), stages={}, generators=(), answer=NOT_CAPTURED)
     assert reason(run, Stage.GENERATOR) is UnknownReason.NOT_CAPTURED
     assert verdict_without_judging(run, Stage.RETRIEVER) is None
+
+
+def test_statements_are_no_rewrites_in_words() -> None:
+    """A rewriter that wrote SQL is unknown; one that wrote words as well is judged."""
+    sql = "SELECT price FROM parking WHERE port='Sandmouth'"
+    run = make_run(rewrites=["vacation days"])
+    step = replace(run.rewriters[0], rewrites=present((sql,)))
+    assert step_unknown(step) is UnknownReason.ABSTAINED
+    assert reason(replace(run, rewriters=(step,)), Stage.REWRITER) is UnknownReason.ABSTAINED
+    both = replace(step, rewrites=present((sql, "parking Sandmouth")))
+    assert step_unknown(both) is None
+    assert verdict_without_judging(replace(run, rewriters=(both,)), Stage.REWRITER) is None
+
+
+def test_rows_are_values_that_a_statement_found() -> None:
+    """Passages that it found can be read, and so can what words found."""
+    run = make_run()
+    sql = "SELECT price FROM parking WHERE port='Sandmouth'"
+    passage = "Dogs are allowed on the aft deck, on a lead."
+    for query, text, rows in (
+        (sql, "[(6,)]", True),
+        (sql, passage, False),
+        ("parking Sandmouth", "[(6,)]", False),
+    ):
+        step = replace(run.retrievers[0], query=present(query), chunks=present((Chunk(text),)))
+        assert finds_rows(replace(run, retrievers=(step,))) is rows
+    assert not finds_rows(run)
+
+
+@pytest.mark.parametrize(
+    ("question", "nothing"),
+    [
+        ("Thanks!", True),
+        ("Great, thank you very much, that helps a lot.", True),
+        ("Good morning, hello!", True),
+        ("Thanks, and bicycles?", False),
+        ("Thanks, what about dogs", False),
+        ("Hello?", False),
+        ("and on Sunday", False),
+        ("all", False),
+        ("", False),
+    ],
+)
+def test_thanks_and_greetings_ask_nothing(question: str, *, nothing: bool) -> None:
+    """A search that always runs finds nothing for them."""
+    assert asks_nothing(make_run(question)) is nothing

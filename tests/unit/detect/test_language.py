@@ -7,10 +7,19 @@ from samples import make_run
 
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.runner import measure
-from otel_raglog.detect.language import reads_as_english
+from otel_raglog.detect.language import is_foreign, reads_as_english, stages_in_english
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.record import run_from_record
-from otel_raglog.model import FaultType, Stage, StageVerdict, UnknownReason, present
+from otel_raglog.model import (
+    FaultType,
+    RewriteKind,
+    RewriteStep,
+    Stage,
+    StageVerdict,
+    StepOrigin,
+    UnknownReason,
+    present,
+)
 
 GERMAN = {
     "question": "Wie viele Urlaubstage gibt es?",
@@ -96,3 +105,82 @@ def test_a_translated_answer_leaves_an_english_run_english():
     step = replace(run.generators[0], answer=run.answer, draft=present("It leaves at 22:15."))
     assert reads_as_english(replace(run, generators=(step,)))
     assert not reads_as_english(run)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wo dürfen Hunde auf der Brightwater sein?",
+        "Was kostet Parken in Sandmouth?",
+        "Auf dem Achterdeck, an der Leine.",
+        "Sur quel pont du Brightwater les chiens sont-ils admis ?",
+        "Oui, à l'arrière.",
+        "¿En qué cubierta del Brightwater se permiten perros?",
+        "Se permiten perros en la cubierta de popa, con correa.",
+        "Posso portare il cane a bordo?",
+        "Onde posso estacionar?",
+        "Waar mogen honden zijn?",
+        "Hur mycket kostar parkering?",
+        "Gdzie można parkować?",
+        "停车费是多少？",
+    ],
+)
+def test_short_texts_in_other_languages_are_told(text):
+    """A question has too few words for a share of function words."""
+    assert is_foreign(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EU VAT rules",
+        "MIT admissions",
+        "Who wrote El amor en los tiempos del cólera?",
+        "What does auf Wiedersehen mean?",
+        "Is the Rue de la Paix in Paris?",
+        "Ludwig van Beethoven teacher",
+        "Côte d'Azur beaches",
+        "price of a crème brûlée",
+        "and in Zürich?",
+        "",
+    ],
+)
+def test_names_and_foreign_words_leave_english_english(text):
+    """In questions, keywords and follow-ups."""
+    assert not is_foreign(text)
+
+
+def test_words_that_english_chunks_have_are_no_sign():
+    """A title in another language stands in them, too."""
+    title = "la maison de l'été"
+    assert is_foreign(title)
+    assert not is_foreign(title, frozenset({"la", "maison", "de", "l", "ete", "l'ete"}))
+
+
+def test_a_question_in_another_language_leaves_nothing_to_compare():
+    """Though the handbook and a translated query are English."""
+    question = "Wann fährt die Nachtfähre und wo legt sie an?"
+    assert stages_in_english(make_run()) == frozenset(Stage)
+    assert stages_in_english(make_run(question=present(question))) == frozenset()
+
+
+def test_another_language_is_judged_where_it_is_not_compared():
+    """A rewrite or an answer in another language costs its own stage."""
+    french = "Le bateau de nuit part à quelle heure ?"
+    step = RewriteStep(StepOrigin(), RewriteKind.REWRITE, make_run().question, present((french,)))
+    found = stages_in_english(make_run(rewriters=(step,)))
+    assert Stage.REWRITER not in found
+    assert {Stage.RETRIEVER, Stage.GENERATOR} <= found
+    found = stages_in_english(make_run(answer=present("Il part à 22h15, tous les soirs.")))
+    assert found == frozenset(Stage) - {Stage.GENERATOR}
+
+
+def test_a_german_question_over_an_english_handbook_is_not_judged():
+    """Nothing of it is faulty for that."""
+    run = german(
+        retrieved=[{"id": "a", "text": "The yearly leave is 27 days. Requests go to the office."}],
+        prompt="Context: The yearly leave is 27 days. Requests go to the office.",
+    )
+    verdicts = Rules1().judge(run, measure(run, build_checks(None)))
+    for stage in (Stage.RETRIEVER, Stage.ASSEMBLY, Stage.GENERATOR):
+        assert verdicts[stage].reason is UnknownReason.ABSTAINED

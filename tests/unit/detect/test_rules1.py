@@ -12,6 +12,7 @@ from otel_raglog.detect.rules1 import Rules1, noisy_or
 from otel_raglog.detect.rules1_weights import CLUES, OPERATING_POINTS, THRESHOLD, Clue
 from otel_raglog.model import (
     FAULT_TYPES,
+    Chunk,
     FaultType,
     Measurement,
     MeasurementStatus,
@@ -280,3 +281,31 @@ def test_the_table_is_sound() -> None:
         assert all(0 < clue.strength < 1 and clue.low != clue.high for clue in clues)
     assert set(OPERATING_POINTS) == set(FaultType)
     assert all(point < THRESHOLD for point in OPERATING_POINTS.values())
+
+
+def test_rows_of_a_statement_are_not_compared_with_words() -> None:
+    """Of what a SQL statement found nothing is known; a cut answer is one all the same."""
+    sql = "SELECT days FROM vacation WHERE kind='full-time'"
+    run = make_run(answer="Full-time employees get 25 days a year.", rewrites=[sql])
+    search = replace(
+        run.retrievers[0], query=present(sql), chunks=present((Chunk("[(25,)]", id="0"),))
+    )
+    run = replace(run, retrievers=(search,))
+    verdicts = judged(run)
+    for stage in (Stage.REWRITER, Stage.RETRIEVER, Stage.GENERATOR):
+        assert verdicts[stage].verdict is StageVerdict.UNKNOWN
+        assert verdicts[stage].reason is UnknownReason.ABSTAINED
+        assert "statement" in verdicts[stage].explanation
+    cut = replace(run, generators=(replace(run.generators[0], finish_reason="length"),))
+    assert faulty(cut) == {Stage.GENERATOR: (FaultType.OUTPUT_TRUNCATED,)}
+
+
+def test_nothing_is_faulty_where_nothing_was_asked() -> None:
+    """A search that always runs finds nothing for thanks; a cut answer is one all the same."""
+    run = make_run("Thanks!", "You are welcome.", retrieved=[], in_prompt=[])
+    verdicts = judged(run)
+    for stage in (Stage.RETRIEVER, Stage.GENERATOR):
+        assert verdicts[stage].reason is UnknownReason.ABSTAINED
+        assert "asked" in verdicts[stage].explanation
+    cut = replace(run, generators=(replace(run.generators[0], finish_reason="length"),))
+    assert faulty(cut) == {Stage.GENERATOR: (FaultType.OUTPUT_TRUNCATED,)}

@@ -7,6 +7,7 @@ from otel_raglog.conventions.mlflow import MlFlow
 from otel_raglog.conventions.openinference import OpenInference
 from otel_raglog.conventions.semantic_kernel import SemanticKernel
 from otel_raglog.explaining.remedies import (
+    NO_RUNS,
     content_remedy,
     missing_stage_remedy,
     skip_remedy,
@@ -98,3 +99,9 @@ def test_spans_of_no_vocabulary_may_be_mapped_by_their_owner():
     line = skip_remedy("no_genai_spans")
     assert "conventions.custom" in line
     assert "docs/custom-conventions.md" in line
+
+
+def test_a_cached_answer_lacks_no_stage() -> None:
+    """There is nothing to instrument: nothing was done."""
+    assert "cached_answer" in NO_RUNS
+    assert "made anew" in (skip_remedy("cached_answer") or "")

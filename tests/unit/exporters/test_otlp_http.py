@@ -206,3 +206,10 @@ def test_a_bad_endpoint_fails_at_start():
     """Configuration errors do not wait for the first span."""
     with pytest.raises(ConfigError):
         OtlpHttpExporter(OtlpHttpConfig("localhost:4318"))
+
+
+def test_a_web_page_is_no_acknowledgement(httpserver, connect, span):
+    """A proxy's login page comes with status 200: the batch is kept and tried again."""
+    httpserver.expect_request(PATH).respond_with_data("<html>Sign in", content_type="text/html")
+    with pytest.raises(Unavailable, match="HTTP 200 with a web page"):
+        connect().export(encode_payload([span(1)]))

@@ -57,7 +57,29 @@ def test_versions_of_a_text():
     other = Chunk("The night ferry leaves Ellery at 22:15.", "handbook#dogs")
     assert says_same(short, page)
     assert not says_same(other, page)
-    assert not says_same(Chunk(short.text, "doc_1"), Chunk(page.text, "doc_1"))
+    other_chapter = Chunk("Dogs are welcome on the fourth floor, in the small garden.", page.id)
+    assert not says_same(other_chapter, page)
+
+
+def test_snippets_of_a_numbered_text():
+    """Under an id that is a mere number, a text whose words are all in the other is its snippet."""
+    page = Chunk("Dogs are welcome on the fourth deck, on a short lead.", "doc_1")
+    marked = Chunk("<b>Dogs</b> welcome … fourth <em class='hit'>deck</em>", "doc_1")
+    other = Chunk("Dogs are welcome on the fourth floor, on a short lead.", "doc_1")
+    assert says_same(marked, page)
+    assert not says_same(other, page)
+    assert not says_same(Chunk("Dogs and deck", "doc_1"), page)
+
+
+def test_the_same_document_id_on_several_chunks():
+    """Chunks of one document in one list stay apart, and each is found where its own text is."""
+    shoes = Chunk("Returns of shoes are accepted within thirty days after delivery.", "returns.md")
+    opened = Chunk("Returns of opened items are accepted within ten days after delivery.", shoes.id)
+    shared = [shoes, opened]
+    assert union([shared]) == (shoes, opened)
+    assert places([opened, shoes], shared) == (1, 0)
+    assert is_same(shared, shared)
+    assert ids_of_several([shared]) == {"returns.md"}
 
 
 def test_union():

@@ -86,6 +86,31 @@ def test_a_word_or_two_in_place_of_chunks(view_of):
     assert told(f"Known so far: Ellery. {Q}", in_json) == ["one", "combine"]
 
 
+def test_labels_are_no_answers(view_of):
+    """Options of a call's own instructions, and words of several calls, are in later prompts by chance."""
+
+    def told(prompt, task, *labels):
+        calls = [
+            llm(f"label {n}", f"{task}\nDocument:\n{text}", label)
+            for n, (text, label) in enumerate(
+                zip((DOGS, f"{DOGS} Cats stay at home."), labels, strict=True)
+            )
+        ]
+        return names(view_of(*calls, llm("answer", f"{prompt}\n{FERRY}", "At 22:15.")))
+
+    desk = "You are the fares desk. Send pets or other to deck 4."
+    assert told(desk, "Say fares, pets or other.", "pets", "other") == ["answer"]
+    assert told(desk, "Sag es.", "other", "other") == ["answer"]
+    in_json = '{"topic": "other"}'
+    assert told(desk, "Sag es.", in_json, in_json) == ["answer"]
+    assert told("Kurz: ja oder nein?", "Passt es?", "nein", "ja") == ["answer"]
+    assert told("Known: deck 4; deck 4", "Where?", "deck 4", "deck 4") == [
+        "label 0",
+        "label 1",
+        "answer",
+    ]
+
+
 def test_grades_are_no_answers(view_of):
     """A grader's verdict may be in any prompt, with or without the chunk that it graded."""
     for verdict in ("yes", "relevant", "Not relevant.", "4", "8/10", "0.7", "low"):

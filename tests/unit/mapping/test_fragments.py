@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from fragment_traces import ANSWER, CHUNKS, QUESTION, Call
-from span_trees import embedding, llm, oi, retriever
+from span_trees import embedding, llm, oi, retriever, trace_of
 
 from otel_raglog.mapping.fragments import MOST_TEXTS, JoinBy, fragment_of
 from otel_raglog.mapping.mapping import map_trace
@@ -97,3 +97,10 @@ def test_what_recorded_no_text_waits_for_nothing():
 def test_a_trace_of_other_work_is_no_fragment():
     """A chain alone neither searches nor answers."""
     assert read(Call().trace(oi("CHAIN", "ask", given=QUESTION, said=ANSWER))) is None
+
+
+def test_a_cached_answer_waits_for_nothing():
+    """A run that a cache answered is whole: no search and no answer are to come."""
+    cached = oi("CHAIN", "semantic_cache", given="Are dogs allowed?", said="On the aft deck.")
+    steps = (embedding("embed", "Are dogs allowed?"), cached)
+    assert read(trace_of(oi("CHAIN", "app", *steps, given="Are dogs allowed?"))) is None

@@ -74,6 +74,44 @@ def test_what_the_user_says_without_need_of_a_search_is_a_turn(name):
     assert helper_runs([asked(), call(CHAT[name], "Glad to help.")]) == frozenset()
 
 
+TALKED = [("user", Q), ("assistant", A)]
+QUOTING = {
+    "as in a mail, with the talk": [*TALKED, ("user", f"> {A}\n\nCould you say that simply?")],
+    "in a line, with the talk": [*TALKED, ("user", f'You wrote: "{A}" That is too early for me.')],
+    "as in a mail": f"> {A}\n\nCould you say that simply?",
+    "in a line": f'You said: "{A}" - is it the same on Mondays?',
+    "the question": f'I asked "{Q}" and what about the one to Ellery?',
+}
+
+
+@pytest.mark.parametrize("name", QUOTING)
+def test_a_person_who_quotes_and_asks_on_is_no_helper(name):
+    """By the turns told before, or by how it is quoted."""
+    assert helper_runs([asked(), call(QUOTING[name], "Glad to help.")]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f'Is "{A}" a good answer to "{Q}"?',
+        f'Translate "{A}" into plain German.',
+        f'Title of: "{Q}"',
+    ],
+)
+def test_a_program_that_quotes_within_a_line(prompt):
+    """It is about both the question and the answer, or asks nothing on."""
+    assert helper_runs([asked(), call(prompt, "Good.")]) == {1}
+
+
+def test_the_same_question_with_the_same_instructions_is_a_turn():
+    """Or with none, or where no model was called: it is answered from memory."""
+    again = call([("system", "Answer from the context."), ("user", Q)], "At six, as I said.")
+    assert helper_runs([asked(), again]) == frozenset()
+    assert helper_runs([asked(), call(Q, "At six, as I said.")]) == frozenset()
+    cached = run_of(oi("CHAIN", "app", oi("CHAIN", "cache", given=Q, said=A), given=Q, said=A))
+    assert helper_runs([asked(), cached]) == frozenset()
+
+
 def test_the_same_question_twice_is_two_turns():
     """Where neither searched, as in a plain chat, and where both did."""
     assert helper_runs([call(Q, A), call(Q, A)]) == frozenset()

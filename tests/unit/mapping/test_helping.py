@@ -76,6 +76,90 @@ def test_a_verdict_in_any_language_does_not_answer(reply):
     assert answered((prompt, reply)) == ANSWER
 
 
+NOTE = "The text says half past six on weekdays, and tomorrow is a Monday, so that is when."
+ASK = "When does the pool open tomorrow?"
+
+
+def answered_by(*calls, shown=True):
+    """Return the answer of a run whose calls are all asked ``ASK``, with the page in the prompt."""
+    found = [
+        llm("chat", [("system", f"{told}\nContext:\n{PAGE}"), ("user", ASK)], reply)
+        for told, reply in calls
+    ]
+    search = [retriever("search", ASK, ("p1", PAGE))] if shown else []
+    (run,) = map_trace(trace_of(span("app", *search, *found)))
+    return run.answer.value
+
+
+@pytest.mark.parametrize("shown", [True, False], ids=["search", "no span of a search"])
+@pytest.mark.parametrize("reply", ["Open", "30", "yes", "ja", "Halb"])
+def test_a_short_answer_after_reasoning_answers(reply, shown):
+    """The call was asked the question, was given the context, and had no answer to judge."""
+    told = f"Give the final answer.\nReasoning:\n{NOTE}"
+    assert answered_by(("Think step by step.", NOTE), (told, reply), shown=shown) == reply
+
+
+@pytest.mark.parametrize("shown", [True, False], ids=["search", "no span of a search"])
+def test_a_question_and_a_page_about_checks_tell_nobody_to_check(shown):
+    """Only instructions do."""
+    ask = "When can I verify my ticket?"
+    page = "Tickets are checked at the gate from six; the office will assess lost ones."
+    note = "The page says that the gate opens at six, so it can be done from that hour on."
+    turns = [("system", f"Think.\nContext:\n{page}"), ("user", ask)]
+    search = [retriever("search", ask, ("p1", page))] if shown else []
+    last = [("system", f"Say it in a word.\nContext:\n{page}\nReasoning:\n{note}"), ("user", ask)]
+    (run,) = map_trace(
+        trace_of(span("app", *search, llm("chat", turns, note), llm("chat", last, "Early")))
+    )
+    assert run.answer.value == "Early"
+
+
+@pytest.mark.parametrize("reply", ["Late", "30", "yes", "ja", "Belegt."])
+@pytest.mark.parametrize("told", [f"Answer: {ANSWER}", f"Check for hallucinations: {ANSWER}"])
+def test_a_verdict_on_an_answer_with_question_and_context_does_not_answer(told, reply):
+    """What stands there as an answer is to be judged, and so is what is to be checked."""
+    assert answered_by(("Answer.", ANSWER), (told, reply)) == ANSWER
+
+
+@pytest.mark.parametrize("shown", [True, False], ids=["search", "no span of a search"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"explanation": "At half past six, since it is a Monday.", "confidence": 0.9}',
+        '{"label": "weekday", "reason": "It is a Monday."}',
+        '{"analysis": "It is a Monday.", "statement": "Half past six."}',
+    ],
+)
+def test_an_answer_in_fields_that_judges_use_answers(reply, shown):
+    """An explanation and a confidence are what a program asks for, too."""
+    calls = ("List what matters.", "The first passage matters."), ("Answer as JSON.", reply)
+    assert answered_by(*calls, shown=shown) == reply
+
+
+def test_scores_after_the_answer_do_not_answer():
+    """Whoever rates the context is given no answer, but says a score."""
+    rated = '{"relevance": 2, "reason": "It is all there."}'
+    assert answered_by(("Answer.", ANSWER), ("How well does the text fit?", rated)) == ANSWER
+
+
+def test_an_answer_of_parts_in_such_fields_answers():
+    """A call that was told several parts was given what it takes."""
+    parts = ("It opens at half past six on weekdays.", "Tomorrow is a Monday of the term.")
+    reply = '{"explanation": "Half past six: it is a Monday.", "confidence": 1}'
+    told = [("system", "\n".join(parts)), ("user", ASK)]
+    (run,) = map_trace(
+        trace_of(
+            span(
+                "app",
+                retriever("search", ASK, ("p1", PAGE)),
+                *(llm("part", [("system", PAGE), ("user", ASK)], part) for part in parts),
+                llm("all", told, reply),
+            )
+        )
+    )
+    assert run.answer.value == reply
+
+
 def test_an_evaluation_in_steps_does_not_answer():
     """Nor do its statements, the facts that it compares them with, its verdicts, its reason."""
     statement = "Der Pool öffnet um halb sieben."
@@ -95,10 +179,14 @@ def test_an_evaluation_in_steps_does_not_answer():
 
 
 @pytest.mark.parametrize(
-    "reply",
-    ['{"answer": "At half past six.", "confidence": 0.9}', "Six", "06:30 on weekdays"],
+    ("reply", "told"),
+    [
+        ('{"answer": "At half past six.", "confidence": 0.9}', "At half past six."),
+        ("Six", "Six"),
+        ("06:30 on weekdays", "06:30 on weekdays"),
+    ],
 )
-def test_an_answer_that_is_put_in_form_answers(reply):
+def test_an_answer_that_is_put_in_form_answers(reply, told):
     """Fields for a program, or the short form of what was said."""
     prompt = f"Text: {PAGE}\nGive the short form of: {ANSWER}"
-    assert answered((prompt, reply)) == reply
+    assert answered((prompt, reply)) == told

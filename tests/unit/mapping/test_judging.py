@@ -2,11 +2,26 @@
 
 import pytest
 
-from otel_raglog.mapping.judging import holds_score, is_assessment, is_judgement, is_scored
+from otel_raglog.mapping.judging import (
+    holds_judged,
+    holds_score,
+    is_assessment,
+    is_judgement,
+    is_scored,
+    is_told_as_answer,
+    is_told_to_check,
+    says_score,
+)
 from otel_raglog.model import Message
 
 SUPPORTED = "Please tell if a given piece of information is supported by the context."
-IN_LINE = "Your task is to evaluate if the response for the query is in line with the context."
+IN_LINE = (
+    "Your task is to evaluate if the response for the query is in line with the context.\n"
+    "Response: It leaves at six."
+)
+IN_CONTEXT = "You must determine if the answer is in the context.\nContext: It leaves at six.\n"
+JUDGE = "You are an impartial judge. Assess the answer to the question.\n"
+FACTUAL = "In this task you must determine whether the answer is factual.\n"
 
 
 def judges(prompt, said, role="user"):
@@ -18,9 +33,13 @@ def judges(prompt, said, role="user"):
     [
         (SUPPORTED, "YES"),
         (IN_LINE, "NO"),
-        ("You are an impartial judge. Assess the answer to the question.", '{"score": 4}'),
-        ("In this task you must determine whether the answer is factual.", "hallucinated"),
-        ("Indicate whether EACH claim contradicts any facts.", '[{"verdict": "no"}]'),
+        (f"{JUDGE}<question>Which?</question><answer>At six.</answer>", '{"score": 4}'),
+        (f'{JUDGE}{{"question": "Which?", "response": "At six."}}', '{"score": 4}'),
+        (f"{FACTUAL}[Question]: Which?\n[Answer]: At six.", "hallucinated"),
+        (
+            "Indicate whether EACH claim contradicts any facts.\nClaims:\n['At six.']\nJSON:",
+            '[{"verdict": "no"}]',
+        ),
     ],
 )
 def test_judgements(prompt, said):
@@ -36,11 +55,68 @@ def test_judgements(prompt, said):
         ("Please answer from the context.\nQuestion: may dogs come along?", "Yes, on deck 4."),
         ("Score every route.\nQuestion: which is best?", "4 is the best."),
         (IN_LINE, ""),
+        (f"{IN_CONTEXT}Question: Does it leave at six?\nAnswer:", "Yes, at six."),
+        (f"{FACTUAL}Output:\n{{'label': 'yes or no'}}\nQuestion: Is it?", "yes"),
+        (f"{FACTUAL}Answer format: yes or no\nQuestion: Is it?", "yes"),
+        (f"{FACTUAL}Question: Is a fish?\nAnswer: no\nQuestion: Is it?\nAnswer:", "yes"),
     ],
 )
 def test_answers(prompt, said):
-    """What says no verdict, or was not told to judge, answers."""
+    """What says no verdict, or was not told to judge, or given no answer to judge, answers."""
     assert not judges(prompt, said)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "Antwort: Um sechs.",
+        "## Model Response:\nAt six.",
+        "**R\u00e9ponse :** \u00e0 six heures",
+        "\u56de\u7b54\uff1a\u516d\u70b9",
+        "<outputs>At six.</outputs>",
+        '{"user_input": "When?", "answer": "At six."}',
+        "Statements:\n['It leaves at six.']",
+    ],
+)
+def test_a_prompt_with_an_answer_to_be_judged(given):
+    """After a label, in a tag or in JSON, in many languages, in the last message of the user."""
+    said = '{"reason": "x", "score": 1}'
+    assert holds_judged([Message("system", "Judge."), Message("user", given)], said)
+    assert holds_judged([Message("system", given)], said)
+    assert not holds_judged([Message("system", given), Message("user", "When?")], said)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "When does it leave?",
+        "Question: When?\nAnswer:",
+        "Answer: as JSON with a label",
+        "Answer: reason and score, nothing else",
+        'Output: {"reason": "why", "score": 1}',
+        "Answer:\n<your answer>",
+        "Expected output: a number",
+        "Question: Where?\nAnswer: At the pier.\nQuestion: When?\nScore:",
+    ],
+)
+def test_a_prompt_without_an_answer_to_be_judged(given):
+    """A question, a cue, the form of the output, and examples are none."""
+    assert not holds_judged([Message("user", given)], '{"reason": "x", "score": 1}')
+
+
+def test_where_an_answer_stands():
+    """Told as an answer is what follows a label, a tag or a key; a draft of it, too."""
+    for text in ("Answer: It.", 'Draft:\n"It."', "<response>\nIt.", '{"answer": "It."}', "AI: It."):
+        assert is_told_as_answer(text, "It."), text
+    for text in ("Reasoning: It.", "It.", "Answer the question.\nNotes: It.", "None"):
+        assert not is_told_as_answer(text, "It."), text
+
+
+def test_instructions_to_check():
+    """In several languages; to think is none of them."""
+    assert is_told_to_check("Check for hallucinations.")
+    assert is_told_to_check("Bewerte sie.")
+    assert not is_told_to_check("Think step by step, then say the upgrade.")
 
 
 def test_what_a_tool_says_is_no_instruction():
@@ -95,6 +171,14 @@ def test_what_is_more_than_scores(said):
     """An answer with a score beside it is an answer, and so is a value."""
     assert not is_scored(said)
     assert not is_assessment(said)
+
+
+def test_names_that_only_judges_use():
+    """A rating, a label and a confidence stand in answers, too."""
+    assert says_score('{"verdicts": [{"verdict": "no", "reason": "x"}]}')
+    assert says_score('{"grounded": true}')
+    assert not says_score('{"name": "x", "rating": 4.5, "label": "y", "confidence": 0.9}')
+    assert not says_score("The score is 4.")
 
 
 def test_no_score_in_data():

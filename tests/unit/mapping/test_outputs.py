@@ -32,6 +32,8 @@ def test_plain_text(text, plain):
         ("The answer: at 22:15.", None),
         ("Answer: at 22:15.", None),
         ("Thought: x\nAnswer:", None),
+        ("<scratchpad>It is early.</scratchpad>\n<answer>\nAt 22:15.\n</answer>\n", "At 22:15."),
+        ("Write it as <answer>x</answer>, please.", None),
     ],
 )
 def test_final_answer(text, part):

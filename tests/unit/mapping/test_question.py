@@ -224,3 +224,21 @@ def test_the_task_of_an_agent():
     """An agent's task is its question (smolagents)."""
     assert question_in({"task": "When?", "stream": False, "max_steps": None}) == "When?"
     assert answer_in({"raw": "At 22:15.", "pydantic": None, "tasks_output": []}) == "At 22:15."
+
+
+TEMPLATES = {
+    "a tag that the instruction names": f"Answer what is in <question> tags.\n<question>{Q}</question>",
+    "a model's own marks": f"Context: dogs.\n\nQuestion: {Q}<|eot_id|><|start_header_id|>assistant",
+    "the end of an instruction": f"Context: dogs.\n\nQuestion: {Q} [/INST]",
+    "a rule below it": f"QUESTION: {Q}\n=========\nContent: dogs.\n=========\nFINAL ANSWER:",
+    "quotes around it": f'Context: """dogs"""\n\nQuestion: """{Q}"""',
+    "brackets around it": f"CONTEXT: [dogs]\nQUESTION: [{Q}]",
+    "answers to choose from": f"Pick the best answer.\nQuestion: {Q}\n1. The aft deck.\n2. Deck 4.",
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_what_a_template_puts_around_the_question(name):
+    """It is no part of it."""
+    prompt = [Message("user", TEMPLATES[name])]
+    assert question_in_prompt(prompt, (Q,), {}) == Q

@@ -137,3 +137,23 @@ def test_side_products_stay_outside():
         (f"Give this talk a title in a friendly tone.\n{ANSWER}", "Pool hours"),
     )
     assert names(run) == ("answer", PROMPT, None)
+
+
+def test_more_than_other_words():
+    """A last call that was not told to reword and brings in more than it keeps answers itself."""
+    mail = (
+        "Dear guest, thank you for writing to Riverside Leisure. Our premium members swim from five "
+        "o'clock, and the sauna in Harbour Street is open all night. Kind regards, Meadow Holdings."
+    )
+    run = run_of((f"Write a complete e-mail from these notes: {ANSWER}", mail), said=mail)
+    assert run.generators[-1].answer.value == mail
+    assert not run.generators[-1].draft.usable
+
+
+def test_many_wordings_one_after_another():
+    """Each of them is told the one before; what the first was told is the draft."""
+    calls = [(f"Polish the draft: {ANSWER}", f"{ANSWER} (1)")]
+    calls += [(f"Polish the draft: {ANSWER} ({n})", f"{ANSWER} ({n + 1})") for n in range(1, 4)]
+    run = run_of(*calls, said=f"{ANSWER} (4)")
+    assert names(run) == ("answer", PROMPT, ANSWER)
+    assert len(run.generators[-1].origin.span_ids) == 5

@@ -101,3 +101,16 @@ def test_a_call_that_lasts_until_its_tools_are_done(rewrites):
     search = retriever("find", "night", "x", start=20, end=80)
     assert rewrites(call, search) == [(RewriteKind.REWRITE, ("night",))]
     assert rewrites(llm("m", Q, "night", start=10, end=90), search) == []
+
+
+def test_a_filter_written_beside_the_query(view_of):
+    """A self-query's filter is kept with its rewrite: the search may not record it."""
+    said = '{"query": "night times", "filter": "eq(\\"year\\", 2025)"}'
+    view = view_of(
+        oi("CHAIN", "app", llm("m", Q, said), retriever("r", "night times", "x"), given=Q)
+    )
+    retrievals = find_search(view).retrievals
+    targets = search_texts(retrievals, ())
+    (step,) = find_rewrites(view, llm_calls(view), targets, retrievals, present(Q))
+    assert step.rewrites.value == ("night times",)
+    assert step.filters == 'eq("year", 2025)'

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from span_trees import llm, oi, retriever, span, spans_of
 
 from otel_raglog.conventions import registry
@@ -72,6 +73,28 @@ def test_scores_without_a_search():
     assert run.skip_reason is None
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"name": "ferry", "rating": 4.5, "comment": "It is on time."}',
+        '{"label": "allowed", "explanation": "Dogs may come along."}',
+    ],
+)
+def test_an_answer_in_fields_that_judges_use_too(said):
+    """A question, pages in the prompt and no answer to be judged: that is a run like any other."""
+    prompt = [
+        ("system", "Answer as JSON.\nContext:\n[1] A fare is 4 euro."),
+        ("user", "How is it?"),
+    ]
+    for node in (
+        llm("m", prompt, said),
+        oi("CHAIN", "c", llm("m", prompt, said), given="How is it?", said=said),
+        llm("m", "Context: A fare is 4 euro.\nQuestion: How is it?\nOutput as JSON:", said),
+    ):
+        (run,) = map_trace(trace(node))
+        assert (run.skip_reason, run.question.value) == (None, "How is it?")
+
+
 def test_what_is_around_evaluators():
     """A trace of evaluators alone is an evaluation; beside a run they are left out."""
     evaluator = oi("CHAIN", "FaithfulnessEvaluator.run", llm("m", "p", "yes"), said={"score": 1.0})
@@ -81,3 +104,13 @@ def test_what_is_around_evaluators():
     answering = (retriever("r", "a fare?", ("p1", "A fare is 4 euro.")), llm("m", "q", "4 euro."))
     (run,) = map_trace(trace(oi("CHAIN", "c", *answering, evaluator, given="a fare?")))
     assert (run.skip_reason, run.answer.value) == (None, "4 euro.")
+
+
+def test_a_cached_answer():
+    """All that was not done for it is skipped for that reason, and what is absent stays so."""
+    cached = oi("CHAIN", "semantic_cache", given="Are dogs allowed?", said="On the aft deck.")
+    (run,) = map_trace(trace(oi("CHAIN", "app", cached, given="Are dogs allowed?")))
+    assert run.skip_reason == "cached_answer"
+    assert "a cache gave the answer" in run.notes[0]
+    assert run.stages[Stage.GENERATOR].reason is UnknownReason.SKIPPED
+    assert run.stages[Stage.RERANKER].absent

@@ -1,10 +1,12 @@
 """What became of the selected chunks in the prompt."""
 
+from dataclasses import replace
+
 import pytest
 from handbook_runs import HANDBOOK, QUESTION, make_run
 
 from otel_raglog.checks.rules.assembly import AssemblyRules, context_limit, context_limits
-from otel_raglog.model import Measurement, Run
+from otel_raglog.model import Measurement, Run, present
 
 
 def found(run: Run) -> dict[str, Measurement]:
@@ -42,6 +44,8 @@ def test_a_cut_chunk_is_truncated() -> None:
         f"Context:\n\n\nQuestion: {QUESTION}",
         f"## Context:\nNone\n\n## Question: {QUESTION}",
         f"<context>\n</context>\n{QUESTION}",
+        f"<documents></documents><question>{QUESTION}</question>",
+        f"Context: <context></context>\n{QUESTION}",
         f"Answer from this: {{context}}\n{QUESTION}",
         f"Context:\n[1]\n[2]\n\nQuestion: {QUESTION}",
     ],
@@ -52,6 +56,31 @@ def test_blank_slots(prompt: str) -> None:
     assert value is not None
     assert value >= 1
     assert found(make_run())["blank_slots"].value == 0
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["Answer from the text inside the <context></context> tags.", "Keep to <context></context> ."],
+)
+def test_tags_that_an_instruction_names(head: str) -> None:
+    """They are no slots: the filled one follows."""
+    prompt = f"{head}\n<context>\n{HANDBOOK['vacation']}\n</context>\n{QUESTION}"
+    assert found(make_run(retrieved=["vacation"], prompt=prompt))["blank_slots"].value == 0
+
+
+def test_a_chunk_that_begins_as_a_slot_ends() -> None:
+    """Of questions and answers, right below the heading: the slot holds it."""
+    run = make_run(retrieved=["vacation"])
+    (step,) = run.retrievers
+    text = f"Question: {QUESTION}\nAnswer: {HANDBOOK['vacation']}"
+    chunks = (replace(step.chunks.value[0], text=text),)
+    prompt = f"Context:\n{text}\n\nQuestion: {QUESTION}"
+    whole = replace(
+        make_run(retrieved=["vacation"], prompt=prompt),
+        retrievers=(replace(step, chunks=present(chunks)),),
+    )
+    selected = tuple(replace(s, selected=present(chunks)) for s in whole.assemblies)
+    assert found(replace(whole, assemblies=selected))["blank_slots"].value == 0
 
 
 def test_a_blank_slot_after_empty_retrieval_is_not_the_assemblys() -> None:

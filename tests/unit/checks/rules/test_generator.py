@@ -117,8 +117,8 @@ def reworded(draft: str, answer: str) -> Run:
     return replace(run, generators=(replace(run.generators[0], draft=present(draft)),))
 
 
-def test_a_later_wording_adds_no_claims_but_numbers() -> None:
-    """Friendly words and another language are not invented; a changed number is, and so is a draft."""
+def test_a_later_wording_adds_no_claims_but_numbers_and_names() -> None:
+    """Friendly words, marks and another language are not invented; a name is, and so is a draft."""
     warm = found(reworded(GOOD, f"Lovely question, dear colleague! {GOOD} Have a wonderful day!"))
     assert (
         warm["words_unsupported_share"].value
@@ -127,6 +127,8 @@ def test_a_later_wording_adds_no_claims_but_numbers() -> None:
     assert warm["numbers_unsupported"].value == 0
     german = found(reworded(GOOD, "Vollzeitkräfte bekommen 25,0 Tage bezahlten Urlaub."))
     assert (german["numbers_unsupported"].value, german["names_unsupported"].value) == (0, 0)
+    named = found(reworded(GOOD, f"<p>Dear colleague,</p> {GOOD} Ask Meadow Holdings for more."))
+    assert named["names_unsupported"].value == 1
     changed = found(reworded(GOOD, GOOD.replace("25", "28")))
     assert changed["numbers_unsupported"].value == 1
     invented = found(reworded(GOOD.replace("25", "28"), "Vollzeitkräfte bekommen Urlaub."))
@@ -136,3 +138,47 @@ def test_a_later_wording_adds_no_claims_but_numbers() -> None:
 def test_a_refusal_is_known_by_its_draft() -> None:
     """In whatever words or language the user gets it."""
     assert found(reworded("I could not find this.", "Das steht da leider nicht."))["refuses"].value
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"{GOOD} [1]\n\nSources:\n[1] leave.md (https://desk.example/leave)",
+        f"{GOOD}\n\nSource: handbook p. 3",
+        f'{{"answer": "{GOOD}", "sources": [9], "confidence": "high", "reasoning": "As told."}}',
+    ],
+)
+def test_what_wraps_an_answer_is_no_claim(answer: str) -> None:
+    """Lists of sources, citation marks, and fields of JSON beside the answer."""
+    plain, wrapped = found(make_run(answer=GOOD)), found(make_run(answer=answer))
+    for name in ("numbers_unsupported", "names_unsupported", "words_unsupported_share"):
+        assert wrapped[name].value == plain[name].value
+    assert wrapped["citations_unknown"].value == 0
+
+
+def titled(answer: str, title: str | None = "leave.md") -> Run:
+    """Return a run whose chunks have the title."""
+    run = make_run(answer=answer)
+    chunks = run.retrievers[0].chunks.value or ()
+    step = replace(
+        run.retrievers[0], chunks=present(tuple(replace(c, title=title) for c in chunks))
+    )
+    return replace(run, retrievers=(step,))
+
+
+def test_a_citation_of_what_was_not_retrieved_is_told() -> None:
+    """By a name that no chunk has where they have names, or by too high a number."""
+    assert found(titled(f"{GOOD} (leave.md)"))["citations_unknown"].value == 0
+    strange = found(titled(f"{GOOD} (bonus.md)"))["citations_unknown"]
+    assert strange.value == 1
+    assert "bonus.md" in strange.evidence
+    assert found(titled(f"{GOOD} (bonus.md)", title=None))["citations_unknown"].value == 0
+    assert found(make_run(answer=f"{GOOD} [3]"))["citations_unknown"].value == 0
+    assert found(make_run(answer=f"{GOOD} [17]"))["citations_unknown"].value == 1
+
+
+def test_titles_of_chunks_are_known_to_the_answer() -> None:
+    """It may say where it read something."""
+    said = "Full-time employees get 25 days of vacation, says Tarrow Almanac."
+    assert found(make_run(answer=said))["names_unsupported"].value == 1
+    assert found(titled(said, "Tarrow Almanac"))["names_unsupported"].value == 0

@@ -6,7 +6,7 @@ import pytest
 from handbook_runs import make_run
 
 from otel_raglog.checks.rules.rewriter import RewriterRules
-from otel_raglog.model import Measurement, RewriteKind, Run
+from otel_raglog.model import Measurement, Message, RewriteKind, Run, present
 
 QUESTION = "How long is parental leave in Germany since 2011?"
 
@@ -125,3 +125,50 @@ def test_a_condensed_question_may_resolve_a_relative_time(
     measurements = found(run)
     assert measurements["numbers_added"].value == added
     assert measurements["numbers_dropped"].value == dropped
+
+
+def timed(run: Run, *, searched: str, at: int) -> Run:
+    """Return the run with its rewriter from 10 to 20, and a search of a text from ``at`` on."""
+    rewriter = replace(
+        run.rewriters[0],
+        origin=replace(run.rewriters[0].origin, start_unix_nano=10, end_unix_nano=20),
+    )
+    first = replace(
+        run.retrievers[0],
+        query=present(searched),
+        origin=replace(run.retrievers[0].origin, start_unix_nano=at, end_unix_nano=at + 5),
+    )
+    return replace(run, rewriters=(rewriter,), retrievers=(first,))
+
+
+def test_what_is_searched_for_beside_the_question_drops_nothing() -> None:
+    """A step-back query is more general; the question itself is searched for as well."""
+    run = make_run(QUESTION, rewrites=["What are the rules of family leave?"])
+    beside, earlier = (timed(run, searched=QUESTION, at=at) for at in (20, 1))
+    for name in ("names_dropped", "numbers_dropped", "words_dropped_share"):
+        assert found(beside)[name].value == 0
+        assert (found(earlier)[name].value or 0) > 0
+
+
+def test_a_filter_that_the_rewriter_wrote_keeps_what_the_query_leaves_out() -> None:
+    """Self-query: the entity is in the filter."""
+    run = make_run(QUESTION, rewrites=["parental leave since 2011"])
+    assert found(run)["names_dropped"].value == 1
+    step = replace(run.rewriters[0], filters='eq("country", "Germany")')
+    assert found(replace(run, rewriters=(step,)))["names_dropped"].value == 0
+
+
+def test_what_an_earlier_search_found_is_not_added() -> None:
+    """Also by the run's first rewriter (interleaved retrieval and reasoning)."""
+    run = make_run("How is leave?", rewrites=["There are 25 days of leave. Next: sick leave"])
+    assert (found(timed(run, searched="How is leave?", at=30))["numbers_added"].value or 0) > 0
+    assert found(timed(run, searched="How is leave?", at=1))["numbers_added"].value == 0
+
+
+def test_numbers_may_be_another_tools_matter() -> None:
+    """A search needs not have what a calculator is given."""
+    run = make_run("What do three days of parking cost?", rewrites=["What does parking cost?"])
+    assert found(run)["numbers_dropped"].value == 1
+    told = (*(run.generators[0].messages.value or ()), Message("tool", "18"))
+    step = replace(run.generators[0], messages=present(told))
+    assert found(replace(run, generators=(step,)))["numbers_dropped"].value == 0

@@ -36,3 +36,15 @@ def test_an_answer_to_another_question_drifts(encoder: MiniLmEncoder) -> None:
     bad = by_name(check, make_run(answer="Managers approve requests in the HR portal."))
     assert number(good, name) < 0.5 < 0.7 < number(bad, name)
     assert by_name(check, make_run(answer="25 days"))[name].value is None
+
+
+def test_a_follow_up_asks_about_what_it_newly_names(encoder: MiniLmEncoder) -> None:
+    """What a chunk says of the former is no reason to blame a refusal."""
+    check = GeneratorSimilarity(encoder)
+    history = (("user", "How much vacation do employees get?"), ("assistant", ANSWER))
+    name = "generator.refusal_despite_evidence"
+    refusal = "The context does not say."
+    other = by_name(check, make_run("And at Tarrow?", refusal, history=history))
+    same = by_name(check, make_run("And how much is it in a year?", refusal, history=history))
+    assert number(other, name) == 0.0
+    assert number(same, name) > 0.5
