@@ -28,6 +28,7 @@ def find_embeddings(view: View, retrievals: Sequence[RetrieveStep]) -> tuple[Emb
 
     Embeddings inside a reranker are part of it. Texts that were retrieved, and lists of texts
     of which none was searched for, are passages: they are marked, since they are no queries.
+    Of a list of which some were, those are this run's.
     """
     reranked = view.under(Role.RERANKER)
     indices = tuple(index for index in view.of_role(Role.EMBEDDER) if index not in reranked)
@@ -131,7 +132,13 @@ def _texts(facts: SpanFacts | None) -> Field[tuple[str, ...]]:
 def _marked(step: EmbedStep, retrievals: Sequence[RetrieveStep]) -> EmbedStep:
     texts = step.texts.value or ()
     queries = [r.query.value for r in retrievals if r.query.usable and r.query.value]
-    if not texts or any(is_close_to_any(text, queries) for text in texts):
+    searched = tuple(text for text in texts if is_close_to_any(text, queries))
+    if searched:
+        # Several questions' texts may be embedded at once: those of the others are not this run's.
+        return (
+            step if searched == texts else replace(step, texts=replace(step.texts, value=searched))
+        )
+    if not texts:
         return step
     retrieved = {squeezed(chunk.text) for r in retrievals for chunk in r.chunks.value or ()}
     several = len(texts) >= _MANY and bool(queries)

@@ -164,12 +164,40 @@ def _helps(call: Call, told: Sequence[str], calls: Sequence[Call], found: _Found
     if is_bare(said):
         return not is_bare(wrote)
     if found.is_shown(call.prompt.replace(wrote, " ")):
-        return _is_foreign_word(said, wrote)
+        return _is_foreign_word(said, wrote) or (
+            _is_quoted(said, call.prompt)
+            and normal(said) not in folded(wrote)  # else it is the short form of what was said
+            and _is_unasked(call, wrote, calls, found)
+        )
     if parse_json(said) is not None:
         return parse_json(wrote) is None
+    return not _carries(said, wrote)
+
+
+def _carries(said: str, wrote: str) -> bool:
     words = set(_WORD.findall(wrote.lower()))
-    carried = words & set(_WORD.findall(said.lower()))
-    return len(carried) < _CARRIED_SHARE * len(words)
+    return len(words & set(_WORD.findall(said.lower()))) >= _CARRIED_SHARE * len(words)
+
+
+def _is_quoted(said: str, prompt: str) -> bool:
+    """Tell whether every line of a text stands in a prompt: a passage, the name of its source."""
+    lines = [normal(line) for line in said.splitlines() if line.strip()]
+    return bool(lines) and all(line in folded(prompt) for line in lines)
+
+
+def _is_unasked(call: Call, wrote: str, calls: Sequence[Call], found: _Found) -> bool:
+    """Tell whether a call was not asked what the one was whose answer it was told.
+
+    It names the sources of that answer, or quotes them.
+    """
+    own = folded(_without(call.prompt, [wrote, *(chunk.text for chunk in found.chunks)]))
+    questions = [
+        question_in_prompt(this_turn(other.messages.value or ()), (), other.variables) or ""
+        for other in calls
+        if other.end <= call.start and (other.output.value or "").strip() == wrote
+    ]
+    asked = [folded(question) for question in questions if len(question) >= _SHORTEST_TOLD]
+    return bool(asked) and not any(question in own for question in asked)
 
 
 def _is_foreign_word(said: str, wrote: str) -> bool:

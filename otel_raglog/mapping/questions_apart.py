@@ -14,6 +14,7 @@ MAX_EVENTS = 200
 
 _SEARCHES = {Role.EMBEDDER, Role.RETRIEVER, Role.RERANKER, Role.TOOL}
 _FEWEST_CHARACTERS = 3
+_NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,41 @@ def split_questions(tree: Tree) -> tuple[tuple[int, ...], ...]:
     whole = (tree.order,)
     if not 4 <= len(events) <= MAX_EVENTS:  # noqa: PLR2004  two searches and two answers
         return whole
-    groups = [group for group in _connected(events) if _answers(group)]
+    at_once = [event for event in events if event.batch and not _was_written(event, events)]
+    single = [event for event in events if event not in at_once]
+    groups = [group for group in _connected(single) if _answers(group)]
     if len(groups) < 2:  # noqa: PLR2004  there are no questions to tell apart
         return whole
     known = {event.index for group in groups for event in group}
-    groups.extend(_left_over([event for event in events if event.index not in known], groups))
+    groups.extend(_left_over([event for event in single if event.index not in known], groups))
     groups.sort(key=lambda group: min(event.start for event in group))
+    shared = [event for event in at_once if not _joins_one(event, groups)]
     bare = [event for event in events if event.searches and not event.sought]
-    return _with_all_spans(tree, groups, bare)
+    return _with_all_spans(tree, groups, bare, shared)
+
+
+def _was_written(batch: _Event, events: Sequence[_Event]) -> bool:
+    """Tell whether an LLM call wrote what was embedded at once: the rewrites of one question."""
+    said = [text for event in events if event.end <= batch.start for text in event.said]
+    return any(normal(text) in wrote for text in batch.sought for wrote in said)
+
+
+def _joins_one(batch: _Event, groups: Sequence[list[_Event]]) -> bool:
+    """Add texts that were embedded at once to the one group that searched for them, if it is one.
+
+    Those of several questions are of none: an embedding that holds all is no one's query.
+    """
+    texts = {normal(text) for text in batch.sought}
+    searching = [
+        group
+        for group in groups
+        if any(e.searches and not texts.isdisjoint(map(normal, e.sought)) for e in group)
+    ]
+    if len(searching) > 1:
+        return False
+    for group in searching:
+        group.append(batch)
+    return bool(searching)
 
 
 def _events(tree: Tree) -> list[_Event]:
@@ -196,11 +224,15 @@ def _waiting(search: _Event, groups: Sequence[Sequence[_Event]]) -> int | None:
 
 
 def _with_all_spans(
-    tree: Tree, groups: Sequence[Sequence[_Event]], bare: Sequence[_Event] = ()
+    tree: Tree,
+    groups: Sequence[Sequence[_Event]],
+    bare: Sequence[_Event] = (),
+    shared: Sequence[_Event] = (),
 ) -> tuple[tuple[int, ...], ...]:
     """Return the spans of each group: its events with all within, and what leads up to it.
 
-    ``bare`` are searches without a text. A span around events of several groups is of none of them.
+    ``bare`` are searches without a text. A span around events of several groups is of none of
+    them, and so are ``shared`` ones that found nothing in common with one group alone.
     """
     events = [(event, number) for number, group in enumerate(groups) for event in group]
     known = {event.index for event, _ in events}
@@ -209,6 +241,7 @@ def _with_all_spans(
         if event.index not in known and number is not None:
             events.append((event, number))
     owner = {i: number for event, number in events for i in tree.subtree(event.index)}
+    owner.update((i, _NOBODY) for event in shared for i in tree.subtree(event.index))
     for index in tree.order:
         if index in owner:
             continue

@@ -250,6 +250,10 @@ REFUSAL_PHRASES: tuple[str, ...] = (
     r"\b(?:insufficient|not enough|lacks?) (?:information|context|data|evidence|details?)\b",
     r"^(?:unknown|n/a|not known|unanswerable|no information|no answer|none found)\b",
     r"\bplease provide (?:more|further|additional)\b",
+    r"^(?:i|we) (?:have |could )?(?:found|find|see|have) (?:nothing|no \w+) (?:\w+ )?(?:about|on|regarding)\b",
+    r"^(?:nothing|none) (?:in|of) (?:the |this |these |those |any )?(?:\w+ ){0,2}"
+    r"(?:" + _RECORD + r"|chunks?|pages?) "
+    r"(?:\w+ )?(?:says?|answers?|mentions?|states?|tells?|covers?|contains?|gives?|is about|are about)\b",
 )
 """Patterns of sentences that decline to answer; matched on folded text."""
 

@@ -40,6 +40,16 @@ def test_passages(view_of):
     ]  # fmt: skip
 
 
+def test_texts_embedded_at_once(view_of):
+    """Of several questions' texts, those are a run's that it searched for."""
+    asked = ("When does the pool open?", "What does a towel cost?")
+    many = {f"embedding.embeddings.{i}.embedding.text": text for i, text in enumerate(asked)}
+    view = view_of(oi("EMBEDDING", "many", attributes=many), retriever("r", asked[0], "a chunk"))
+    (step,) = embeddings(view)
+    assert step.texts.value == asked[:1]
+    assert not step.passage
+
+
 def test_hypothetical(view_of):
     """The embedding of a hypothetical answer is marked."""
     view = view_of(embedding("e", "The ferry leaves late."), embedding("e", "q"))

@@ -37,8 +37,22 @@ def answered(*later):
         (f"Translate into German: {ANSWER}", "Das Bad macht werktags um halb sieben auf."),
         (f"{PAGE}\n\nAnswer: {ANSWER}\nIs every part of it in the text? Reply yes or no.", "yes"),
         (f"{PAGE}\nCheck for hallucinations: {ANSWER}", '{"grounded": true}'),
+        (f"Passages:\n[baths.md] {PAGE}\nAnswer: {ANSWER}\nWhich file is it from?", "baths.md"),
+        (
+            f"{PAGE}\nTowels cost two crowns.\n\nAnswer: {ANSWER}\nQuote more.",
+            "Towels cost two crowns.",
+        ),
     ],
-    ids=["title", "moderation", "questions", "translation", "judge", "judge in JSON"],
+    ids=[
+        "title",
+        "moderation",
+        "questions",
+        "translation",
+        "judge",
+        "judge in JSON",
+        "sources",
+        "quote",
+    ],
 )
 def test_a_helper_does_not_answer(prompt, reply):
     """Whatever it says, the answer is that of the call before it."""

@@ -14,6 +14,9 @@ from otel_raglog.checks.text.refusals import refusal_share, refuses
         "No information is available.",
         "Based on the given context, there is no mention of the year.",
         "This information is not provided in the given documents.",
+        "I found nothing about shipping to Norway.",
+        "Nothing in the handbook says whether dogs are allowed.",
+        "None of the passages answers this question.",
     ],
 )
 def test_refusals_are_recognised(answer: str) -> None:
@@ -30,6 +33,8 @@ def test_refusals_are_recognised(answer: str) -> None:
         "Travel insurance is not included.",
         "The plan does not include dental care.",
         "25 days. Please contact HR for more.",
+        "No dogs on the aft deck.",
+        "None of the cabins is open on Sundays.",
     ],
 )
 def test_answers_with_a_negation_are_no_refusals(answer: str) -> None:
