@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,10 +9,10 @@ from otel_raglog.checks.text.citations import Cited, without_citations
 from otel_raglog.checks.text.survival import PromptText
 from otel_raglog.checks.text.words import content_words, words
 from otel_raglog.mapping.structured import structured_answer
+from otel_raglog.mapping.texts import without_markup
 from otel_raglog.model import Chunk, Field, GenerateStep, RewriteKind, RewriteStep, Run
 
 _HALF = 0.5
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _TURN_CHARACTERS = 600
 _MOST_FORMS = 3
 _FEWEST_CONTEXT_WORDS = 12
@@ -190,7 +189,7 @@ def restated(run: Run) -> str:
         return ""
     words = set(content_words(draft))
     carried = words & set(content_words(answer))
-    return _TAG.sub(" ", answer) if len(carried) >= _HALF * len(words) else ""
+    return without_markup(answer) if len(carried) >= _HALF * len(words) else ""
 
 
 def prompt_of(run: Run) -> str | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from otel_raglog.mapping.texts import squeezed
+from otel_raglog.mapping.texts import squeezed, without_markup
 from otel_raglog.model import Chunk, Field, FieldStatus
 
 Key = tuple[str, str]
@@ -16,7 +16,6 @@ _NUMBER = re.compile(r"(?:[a-z]{0,12}[ _#:.-]?)?\d{1,3}", re.IGNORECASE)
 """An id that may be a place in a list (``0``, ``doc_3``), and another chunk's in the next one."""
 
 _WORD = re.compile(r"\w{4,}")
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _SAME_SHARE = 0.8
 """Of the shorter text's words, from which on texts of one id are versions of one chunk."""
 
@@ -43,7 +42,7 @@ def says_same(chunk: Chunk, other: Chunk) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(_TAG.sub(" ", text).casefold()))
+    return set(_WORD.findall(without_markup(text).casefold()))
 
 
 def keys_of(chunk: Chunk, unsure: Collection[str] = ()) -> tuple[Key, ...]:

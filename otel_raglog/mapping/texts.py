@@ -39,6 +39,7 @@ _LABEL = re.compile(
 )
 _FENCE = re.compile(r"```(?:\w+)?\s*(.*?)```", re.DOTALL)
 _SECTION = re.compile(r"\[\[ ## (\w+) ## \]\]\s*(.*?)(?=\[\[ ## |\Z)", re.DOTALL)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 
 
 def squeezed(text: str) -> str:
@@ -107,6 +108,11 @@ def holds(outer: str, inner: str) -> bool:
         return False  # its beginning says so
     needle = normal(inner)
     return bool(needle) and needle in whole
+
+
+def without_markup(text: str) -> str:
+    """Return a text with a blank for each HTML tag."""
+    return _TAG.sub(" ", text)
 
 
 def is_word_in(piece: str, text: str) -> bool:

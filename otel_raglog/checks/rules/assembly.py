@@ -165,7 +165,7 @@ class AssemblyRules:
             # The slot is blank because nothing was retrieved: not the assembly's doing.
             yield from all_not_applicable(("assembly.blank_slots",), "nothing was selected")
         else:
-            yield _blank_slots(_without_chunks(prompt, selected or ()))
+            yield _blank_slots(_without_chunks(prompt[:_READ_CHARACTERS], selected or ()))
         yield self._budget(run)
 
     def _budget(self, run: Run) -> Measurement:
@@ -267,9 +267,8 @@ def _without_chunks(prompt: str, selected: Sequence[Chunk]) -> str:
 
 
 def _blank_slots(prompt: str) -> Measurement:
-    read = prompt[:_READ_CHARACTERS]
     blanks = sum(
-        len(pattern.findall(read))
+        len(pattern.findall(prompt))
         for pattern in (_BLANK_AFTER_HEADING, _BLANK_TAG, _UNFILLED, _BLANK_NUMBER)
     )
     return measured(

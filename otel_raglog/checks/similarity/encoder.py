@@ -7,17 +7,18 @@ import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from otel_raglog.errors import ConfigError
 
+_T = TypeVar("_T")
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
 DIMENSIONS = 384
@@ -205,40 +206,37 @@ class MiniLmEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return an array of shape ``(len(texts), 384)``, float32, each row of unit length."""
-        keys = [_key(text) for text in texts]
-        found: dict[bytes, Vectors] = {}
-        wanted: dict[bytes, str] = {}
-        for key, text in zip(keys, texts, strict=True):
-            if key in found or key in wanted:
-                continue
-            vector = self._cache.get(key)
-            if vector is None:
-                wanted[key] = text
-            else:
-                found[key] = vector
-        for key, (vector, _) in self._run(wanted).items():
-            found[key] = vector
-        rows = np.empty((len(keys), DIMENSIONS), dtype=np.float32)
-        for row, key in enumerate(keys):
-            rows[row] = found[key]
+        vectors = self._each(texts, self._cache.get, lambda encoded: encoded[0])
+        rows = np.empty((len(vectors), DIMENSIONS), dtype=np.float32)
+        for row, vector in enumerate(vectors):
+            rows[row] = vector
         return rows
 
     def encode_tokens(self, texts: Sequence[str]) -> tuple[TokenVectors, ...]:
         """Return the tokens of each text, of its first 256 with the model's two marks."""
+        return tuple(self._each(texts, self._tokens.get, lambda encoded: encoded[1]))
+
+    def _each(
+        self,
+        texts: Sequence[str],
+        cached: Callable[[bytes], _T | None],
+        part: Callable[[tuple[Vectors, TokenVectors]], _T],
+    ) -> list[_T]:
+        """Return what is cached of each text, or that part of its encoding; a text is run once."""
         keys = [_key(text) for text in texts]
-        found: dict[bytes, TokenVectors] = {}
+        found: dict[bytes, _T] = {}
         wanted: dict[bytes, str] = {}
         for key, text in zip(keys, texts, strict=True):
             if key in found or key in wanted:
                 continue
-            tokens = self._tokens.get(key)
-            if tokens is None:
+            known = cached(key)
+            if known is None:
                 wanted[key] = text
             else:
-                found[key] = tokens
-        for key, (_, tokens) in self._run(wanted).items():
-            found[key] = tokens
-        return tuple(found[key] for key in keys)
+                found[key] = known
+        for key, encoded in self._run(wanted).items():
+            found[key] = part(encoded)
+        return [found[key] for key in keys]
 
     def _run(self, wanted: Mapping[bytes, str]) -> Mapping[bytes, tuple[Vectors, TokenVectors]]:
         """Return vector and tokens of texts by key, and cache them."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from otel_raglog.detect.detector import Detector
-from otel_raglog.detect.features import features_of
-from otel_raglog.detect.judgeable import verdict_without_judging
-from otel_raglog.detect.language import reads_as_english
 from otel_raglog.detect.policies import Policy
+from otel_raglog.detect.training import examples
 from otel_raglog.detect.training.examples import Example
 from otel_raglog.errors import BadInput
 from otel_raglog.lab.evaluation.outcomes import MeasuredRun
@@ -62,19 +60,7 @@ class EnsembleTrainer:
 
 def example_of(measured: MeasuredRun) -> Example | None:
     """Return what is trained on; ``None`` where no labelled stage can be judged or read."""
-    labels, run = measured.labels, measured.run
-    faulty = {
-        stage: bad
-        for stage, bad in labels.faulty.items()
-        if verdict_without_judging(run, stage) is None
-    }
-    if not faulty or not reads_as_english(run):
-        return None
-    return Example(
-        labels.run_id,
-        labels.group,
-        labels.pipeline,
-        features_of(measured.measurements),
-        faulty,
-        labels.types,
+    labels = measured.labels
+    return examples.example_of(
+        measured.run, measured.measurements, labels.faulty, labels.types, group=labels.group
     )
