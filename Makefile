@@ -8,8 +8,9 @@ WORKERS ?= 2
 .DEFAULT_GOAL := help
 KILLS ?= 200
 CHAOS_SEED ?= 20261130
+DATA ?= ../shared/data
 .PHONY: help setup demo test chaos e2e lint types imports format bench bench-journal traces golden-traces conventions package \
-    requirements proto clean
+    requirements proto train reader clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -85,5 +86,14 @@ proto: setup ## Generate the _pb2.py files anew
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. otel_raglog/receive/thin.proto \
 	    otel_raglog/journal/journal.proto
 
+train: setup ## Train the bundled detectors anew on the judged runs beside the project (DATA=../shared/data)
+	@[ -f $(DATA)/runs/judged.jsonl.gz ] || { echo "train: $(DATA)/runs/judged.jsonl.gz is missing: it lies beside this project" >&2; exit 2; }
+	$(BIN)/otel-raglog train $(DATA)/runs/judged.jsonl.gz --out otel_raglog/detect/artifacts/local --name local
+	OTEL_RAGLOG_ANALYSIS__CHECKS='[rules, similarity]' \
+	    $(BIN)/otel-raglog train $(DATA)/runs/judged.jsonl.gz --out otel_raglog/detect/artifacts/light --name light
+
+reader: ## Make the small cross-encoder anew in build/reader, in about 65 minutes (DATA=../shared/data)
+	training/reader/run.sh $(DATA)
+
 clean: ## Remove what the targets above made
-	rm -rf $(VENV) .traces-venv .traces-venvs .e2e-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .traces-venv .traces-venvs .e2e-venv training/reader/.venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 
 from otel_raglog.analysis import Analyser
-from otel_raglog.checks.registry import build_checks
+from otel_raglog.checks.crossencoder.reader import (
+    BUNDLED_READER,
+    BundledReader,
+    CrossEncoder,
+    NamedCrossEncoder,
+)
+from otel_raglog.checks.registry import build_checks, groups_with
 from otel_raglog.checks.runner import FailureObserver
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
 from otel_raglog.clock import SystemClock
@@ -14,11 +20,15 @@ from otel_raglog.conventions.custom import Custom
 from otel_raglog.conventions.registry import BUILT_IN, marker_prefixes
 from otel_raglog.detect.choosing import build_detector
 from otel_raglog.detect.detector import Detector
+from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.policies import Policy
-from otel_raglog.options import Analysis, Conventions
+from otel_raglog.errors import ConfigError
+from otel_raglog.options import BUNDLED, Analysis, Conventions
 from otel_raglog.receive.markers import Markers
 
 _MOST_THREADS = 4
+TRAINING_CHECKS = ("rules", "similarity", "crossencoder")
+"""The groups of checks on which detectors are trained unless analysis.checks says otherwise."""
 
 
 def build_conventions(options: Conventions) -> ConventionSet:
@@ -42,22 +52,61 @@ def build_analyser(
         ConfigError: the model file is damaged, or there is no such detector.
     """
     judge = detector or build_detector(options.detector, Policy(options.policy), options.thresholds)
-    wanted = {"similarity", "alignment"} & set(options.checks)
-    encoder = _build_encoder(options, tokens="alignment" in wanted) if wanted else None
-    groups = tuple(f"{group}." for group in options.checks)
-    checks = tuple(check for check in build_checks(encoder) if check.name.startswith(groups))
+    groups = groups_with(judge.reads) if options.checks is None else options.checks
+    if isinstance(judge, Ensemble) and judge.cross_encoder and "crossencoder" in groups:
+        _refuse_other_reader(judge, reader_of(options))
+    encodes = not {"similarity", "alignment"}.isdisjoint(groups)
+    encoder = _build_encoder(options, tokens="alignment" in groups) if encodes else None
+    reader = _build_cross_encoder(options) if "crossencoder" in groups else None
+    every = build_checks(encoder, reader)
+    checks = tuple(check for check in every if check.name.partition(".")[0] in groups)
     return Analyser(checks, judge, SystemClock(), quote_text, failures, conventions)
 
 
+def with_training_checks(options: Analysis) -> Analysis:
+    """Return options with the checks on which detectors are trained, unless some are chosen."""
+    if options.checks is not None:
+        return options
+    return options.model_copy(update={"checks": TRAINING_CHECKS})
+
+
+def reader_of(options: Analysis) -> str:
+    """Return the name of the cross-encoder whose readings are measured, empty without one."""
+    if options.checks is not None and "crossencoder" not in options.checks:
+        return ""
+    return BUNDLED_READER.name if options.cross_encoder == BUNDLED else options.cross_encoder
+
+
+def _refuse_other_reader(detector: Ensemble, name: str) -> None:
+    if detector.cross_encoder != name:
+        raise ConfigError(
+            f"analysis.cross_encoder: {detector.version} was trained on what "
+            f"{detector.cross_encoder} reads, not {name}; train one on it (otel-raglog train)"
+        )
+
+
 def _build_encoder(options: Analysis, *, tokens: bool) -> MiniLmEncoder:
-    threads = options.encoder_threads or min(_MOST_THREADS, os.cpu_count() or 1)
     encoder = MiniLmEncoder(
-        workers=threads,
+        workers=_threads(options),
         max_cached_vectors=options.encoder_cache_vectors,
         max_cached_token_bytes=(options.encoder_cache_token_mib << 20) if tokens else 0,
     )
     encoder.load()
     return encoder
+
+
+def _build_cross_encoder(options: Analysis) -> CrossEncoder:
+    if options.cross_encoder != BUNDLED:
+        named = NamedCrossEncoder(options.cross_encoder)
+        named.load()
+        return named
+    reader = BundledReader(workers=_threads(options))
+    reader.load()
+    return reader
+
+
+def _threads(options: Analysis) -> int:
+    return options.encoder_threads or min(_MOST_THREADS, os.cpu_count() or 1)
 
 
 def build_markers(conventions: ConventionSet = BUILT_IN) -> Markers:

@@ -12,7 +12,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from urllib.parse import urlsplit, urlunsplit
 
 import yaml
@@ -221,7 +222,16 @@ def _annotation_at(place: Sequence[int | str]) -> Any:
             annotation = inner[-1] if inner else None
         if get_origin(annotation) is Annotated:
             annotation = get_args(annotation)[0]
+        annotation = _without_none(annotation)
     return annotation
+
+
+def _without_none(annotation: Any) -> Any:
+    """Return what an option is when it is given, of ``... | None``."""
+    if get_origin(annotation) not in {Union, UnionType}:
+        return annotation
+    given = [each for each in get_args(annotation) if each is not NoneType]
+    return given[0] if len(given) == 1 else annotation
 
 
 def _is_section(annotation: Any) -> bool:

@@ -12,6 +12,9 @@ from otel_raglog.custom_rules import CustomRule, idle_rule
 from otel_raglog.model import Signal, Stage
 
 Port = Annotated[int, Field(ge=0, le=65535)]
+BUNDLED = "bundled"
+"""The value that stands for what comes with the package."""
+
 _LONGEST_SECONDS = 7 * 24 * 3600
 HTTP_PORT = ":4318"
 """Where OTLP/HTTP is listened for, by its specification."""
@@ -150,20 +153,29 @@ class Hold(_Section):
 class Analysis(_Section):
     """The detector."""
 
-    checks: tuple[Literal["rules", "similarity", "alignment"], ...] = Field(
-        ("rules", "similarity"),
-        description="Groups of checks that run: rules, similarity, alignment (which only trained detectors read). The last two load the sentence model; with none, "
-        "runs are mapped and marked, and every verdict is unknown.",
+    checks: tuple[Literal["rules", "similarity", "alignment", "crossencoder"], ...] | None = Field(
+        None,
+        description="Groups of checks that run: rules, similarity, alignment, crossencoder. "
+        "Default: those that the detector reads. Similarity and alignment load the sentence model, "
+        "crossencoder its own; with none, runs are mapped and marked, and every verdict is unknown.",
+    )
+    cross_encoder: str = Field(
+        BUNDLED,
+        min_length=1,
+        description="The model of the crossencoder checks: bundled, or the name or folder of one of "
+        "sentence-transformers (pip install sentence-transformers), which tells whether a chunk "
+        "answers and nothing else.",
     )
     detector: str = Field(
-        "rules-1",
-        description="rules-1, the name of a trained detector that comes with this version, or the "
-        "folder of one that otel-raglog train wrote.",
+        "local",
+        description="local or light, the trained detectors that come with this version (light reads "
+        "no cross-encoder, for half of the CPU), rules-1, or the folder of one that otel-raglog train "
+        "wrote.",
     )
     policy: Literal["monitoring", "paper"] = Field(
         "monitoring",
         description="Whose thresholds a trained detector takes: monitoring flags at most 5 % of "
-        "the sound runs, paper has the best F1 with at most 10 % of the sound stages flagged.",
+        "the sound runs and of each stage's, paper has the best F1 with at most 10 % of the sound stages flagged.",
     )
     thresholds: dict[Stage, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from otel_raglog.checks.check import Check, Declaration, Unit
+from otel_raglog.checks.crossencoder.reader import Reading
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.similarity.encoder import TokenVectors, Vectors
 from otel_raglog.model import Stage
@@ -27,6 +28,14 @@ class _NoEncoder:
         raise NotImplementedError
 
 
+class _NoCrossEncoder:
+    """Stands in for the cross-encoder likewise."""
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Reading, ...]:
+        """Never called."""
+        raise NotImplementedError
+
+
 def rows(checks: Sequence[Check], stage: Stage) -> Iterator[str]:
     """Yield a table row for each measurement of ``stage``."""
     for check in checks:
@@ -41,6 +50,8 @@ def rows(checks: Sequence[Check], stage: Stage) -> Iterator[str]:
 
 def _range(unit: Unit) -> str:
     low, high = unit.bounds
+    if not math.isfinite(low):
+        return "any"
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"from {low:g} on"
 
 
@@ -50,7 +61,7 @@ def _suspect(item: Declaration) -> str:
 
 def page() -> str:
     """Return the page."""
-    checks = build_checks(_NoEncoder())
+    checks = build_checks(_NoEncoder(), _NoCrossEncoder())
     count = sum(len(check.declarations) for check in checks)
     parts = [
         "# Measurements\n\n",

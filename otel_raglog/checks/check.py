@@ -23,6 +23,7 @@ class Unit(StrEnum):
     RELEVANCE = "relevance"
     CORRELATION = "correlation"
     DIFFERENCE = "difference"
+    LOG_ODDS = "log-odds"
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -40,6 +41,7 @@ _BOUNDS: Mapping[Unit, tuple[float, float]] = {
     Unit.RELEVANCE: (0.0, 1.0),
     Unit.CORRELATION: (-1.0, 1.0),
     Unit.DIFFERENCE: (-2.0, 2.0),
+    Unit.LOG_ODDS: (-math.inf, math.inf),
 }
 
 

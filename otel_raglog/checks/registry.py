@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from otel_raglog.checks.alignment.generator import GeneratorAlignment
 from otel_raglog.checks.alignment.reranker import RerankerAlignment
 from otel_raglog.checks.alignment.retriever import RetrieverAlignment
 from otel_raglog.checks.alignment.rewriter import RewriterAlignment
 from otel_raglog.checks.check import Check
+from otel_raglog.checks.crossencoder.assembly import AssemblyReading
+from otel_raglog.checks.crossencoder.embedder import EmbedderReading
+from otel_raglog.checks.crossencoder.generator import GeneratorReading
+from otel_raglog.checks.crossencoder.reader import CrossEncoder
+from otel_raglog.checks.crossencoder.reranker import RerankerReading
+from otel_raglog.checks.crossencoder.retriever import RetrieverReading
+from otel_raglog.checks.crossencoder.rewriter import RewriterReading
 from otel_raglog.checks.rules.assembly import AssemblyRules
 from otel_raglog.checks.rules.embedder import EmbedderRules
 from otel_raglog.checks.rules.generator import GeneratorRules
@@ -21,32 +30,64 @@ from otel_raglog.checks.similarity.reranker import RerankerSimilarity
 from otel_raglog.checks.similarity.retriever import RetrieverSimilarity
 from otel_raglog.checks.similarity.rewriter import RewriterSimilarity
 
-__all__ = ["Check", "build_checks"]
+__all__ = ["GROUPS", "READING_CHECKS", "Check", "build_checks", "groups_with"]
 
 
-def build_checks(encoder: TokenEncoder | None) -> tuple[Check, ...]:
-    """Return all checks, each kind in pipeline order; without an encoder, those of rules alone."""
-    rules: tuple[Check, ...] = (
-        RewriterRules(),
-        EmbedderRules(),
-        RetrieverRules(),
-        RerankerRules(),
-        AssemblyRules(),
-        GeneratorRules(),
-    )
-    if encoder is None:
-        return rules
-    return (
-        *rules,
-        RewriterSimilarity(encoder),
-        EmbedderSimilarity(encoder),
-        RetrieverSimilarity(encoder),
-        RerankerSimilarity(encoder),
-        AssemblySimilarity(encoder),
-        GeneratorSimilarity(encoder),
+GROUPS = ("rules", "similarity", "alignment", "crossencoder")
+"""The kinds of checks: the part of a check's name before the dot."""
+
+_RULES = (
+    RewriterRules,
+    EmbedderRules,
+    RetrieverRules,
+    RerankerRules,
+    AssemblyRules,
+    GeneratorRules,
+)
+_SIMILARITY = (
+    RewriterSimilarity,
+    EmbedderSimilarity,
+    RetrieverSimilarity,
+    RerankerSimilarity,
+    AssemblySimilarity,
+    GeneratorSimilarity,
+)
+_ALIGNMENT = (RewriterAlignment, RetrieverAlignment, RerankerAlignment, GeneratorAlignment)
+READING_CHECKS = (
+    RewriterReading,
+    EmbedderReading,
+    RetrieverReading,
+    RerankerReading,
+    AssemblyReading,
+    GeneratorReading,
+)
+
+
+def build_checks(
+    encoder: TokenEncoder | None, cross_encoder: CrossEncoder | None = None
+) -> tuple[Check, ...]:
+    """Return all checks, each kind in pipeline order.
+
+    Without an encoder those of similarity and alignment are left out, without a cross-encoder its
+    own.
+    """
+    found: list[Check] = [check() for check in _RULES]
+    if encoder is not None:
+        found += [check(encoder) for check in _SIMILARITY]
         # After similarity, which has encoded the same texts already.
-        RewriterAlignment(encoder),
-        RetrieverAlignment(encoder),
-        RerankerAlignment(encoder),
-        GeneratorAlignment(encoder),
-    )
+        found += [check(encoder) for check in _ALIGNMENT]
+    if cross_encoder is not None:
+        found += [check(cross_encoder) for check in READING_CHECKS]
+    return tuple(found)
+
+
+def groups_with(measurements: Iterable[str]) -> tuple[str, ...]:
+    """Return the kinds of checks that make any of ``measurements``, in the order of ``GROUPS``."""
+    wanted = frozenset(measurements)
+    found = {
+        check.name.partition(".")[0]
+        for kind in (_RULES, _SIMILARITY, _ALIGNMENT, READING_CHECKS)
+        for check in kind
+        if not wanted.isdisjoint(check.measures)
+    }
+    return tuple(group for group in GROUPS if group in found)

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from otel_raglog.analysis import Analyser
-from otel_raglog.building import build_analyser
+from otel_raglog.building import build_analyser, with_training_checks
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.analyze import report_problems
 from otel_raglog.commands.config import ConfigFile
@@ -136,6 +136,8 @@ def evaluate(
     chosen = {"policy": policy.value} | ({} if model is None else {"detector": str(model)})
     options = load_config(config).analysis.model_copy(update=chosen)
     trainer = detectors.trainer(policy, seed) if retrains else None
+    if trainer is not None:
+        options = with_training_checks(options)
     analyser = build_analyser(
         options,
         quote_text=False,

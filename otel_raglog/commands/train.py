@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from otel_raglog.building import build_analyser
+from otel_raglog.building import build_analyser, reader_of, with_training_checks
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.analyze import report_problems
 from otel_raglog.commands.config import ConfigFile
@@ -45,11 +45,11 @@ def train(
 ) -> None:
     """Train a detector on RUNS, and say what to expect of it.
 
-    The checks are those of analysis.checks. The same runs, checks and seed give the same detector.
+    The checks are those of analysis.checks (default: rules, similarity, crossencoder). The same runs, checks and seed give the same detector.
     Use it with analysis.detector. Exit code 0: done; 2: bad usage or input (nothing is written).
     """
     training = _training()
-    options = load_config(config).analysis
+    options = with_training_checks(load_config(config).analysis)
     reading = read_files(runs, keep_records=True)
     if reading.problems:
         report_problems(reading.problems)
@@ -69,7 +69,13 @@ def train(
             )
         trained = training.train(examples, settings, tell)
     artifact = training.write_trained(
-        out, trained, examples, settings, name=name, files=_files(runs)
+        out,
+        trained,
+        examples,
+        settings,
+        name=name,
+        files=_files(runs),
+        cross_encoder=reader_of(options),
     )
     _print(artifact.manifest, out)
 

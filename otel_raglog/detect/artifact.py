@@ -67,6 +67,8 @@ class TrainedOn(_Strict):
     runs: int = 0
     groups: int = 0
     pipelines: tuple[str, ...] = ()
+    cross_encoder: str = ""
+    """The model whose readings are among the measurements, empty without any."""
 
 
 class Manifest(_Strict):

@@ -28,11 +28,13 @@ class Clearing:
 
 
 CLEARINGS: tuple[Clearing, ...] = (
+    Clearing("reranker.answerable_excluded", "reranker.answerable_selected", 1.0, -1.0),
     Clearing("reranker.best_excluded", "reranker.best_selected", 0.62, 0.48),
 )
 """In order of trust: the first whose two measurements were made decides.
 
-0.62 and 0.48 are the relevance at which, and half way to which, the clue of rules-1 for irrelevant
+1 and -1 are the log-odds (about three to one) from which on an explanation says what the cross-encoder
+read. 0.62 and 0.48 are the relevance at which, and half way to which, the clue of rules-1 for irrelevant
 chunks falls silent.
 """
 

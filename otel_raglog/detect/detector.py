@@ -17,6 +17,11 @@ class Detector(Protocol):
     @property
     def version(self) -> str: ...  # noqa: D102
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names of the measurements that it can make use of."""
+        ...
+
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`; never raises on odd runs."""
         ...

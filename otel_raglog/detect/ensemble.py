@@ -16,13 +16,21 @@ from otel_raglog.detect.features import CLUE_PREFIX, RunFeatures, features_of, s
 from otel_raglog.detect.judging import (
     BY_STEP,
     NEED_NO_READING,
+    declines,
     judge_stages,
     not_measured,
     values_of,
     warnings_of,
 )
+from otel_raglog.detect.naming import with_readings
 from otel_raglog.detect.policies import Policy
-from otel_raglog.detect.rules1 import has_clues, named_types, step_verdict, type_probabilities
+from otel_raglog.detect.rules1 import (
+    READ_BY_CLUES,
+    has_clues,
+    named_types,
+    step_verdict,
+    type_probabilities,
+)
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import FAULT_TYPES, FaultType, Measurement, Run, Stage, StageVerdict, Verdict
 
@@ -40,7 +48,9 @@ class Ensemble:
 
     A stage is judged by rules-1 instead where the artifact has no models of it, where fewer than
     half of the stage's measurements that no training run lacked were made (a run judged by rules
-    alone), and where the record cannot tell the stage's fault from something else. What is a fault
+    alone), where the record cannot tell the stage's fault from something else, and where the answer
+    declines: training runs hardly have refusals, and most of what is measured of the generator is
+    about what an answer claims. What is a fault
     by definition (an empty result, an answer that the provider cut off) is one whatever the models
     say.
 
@@ -81,6 +91,11 @@ class Ensemble:
             for stage, compiled in artifact.stages.items()
         }
         self.version = manifest.version + _suffix(policy, own)
+        self.cross_encoder = manifest.trained_on.cross_encoder
+        # What rules-1 judges in its stead needs what rules-1 reads.
+        self.reads = READ_BY_CLUES | {
+            name for name in manifest.features if not name.startswith(CLUE_PREFIX)
+        }
 
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`."""
@@ -94,9 +109,9 @@ class Ensemble:
             ignored: frozenset[FaultType],
         ) -> Verdict:
             probability = probabilities.get((stage, step))
-            if probability is None or ignored:
-                return step_verdict(stage, step, own, ignored)
             values = values_of(own)
+            if probability is None or ignored or declines(stage, values):
+                return step_verdict(stage, step, own, ignored)
             if not has_clues(stage, values):
                 return not_measured(stage, own, step)
             verdict = self._verdict(stage, step, values, probability)
@@ -138,7 +153,8 @@ class Ensemble:
     ) -> Verdict:
         threshold = self._thresholds[stage]
         faulty = probability >= threshold
-        types = named_types(type_probabilities(stage, values)) if faulty else ()
+        by_type = with_readings(stage, type_probabilities(stage, values), values)
+        types = named_types(by_type) if faulty and by_type else ()
         return Verdict(
             stage,
             StageVerdict.FAULTY if faulty else StageVerdict.OK,

@@ -90,6 +90,11 @@ def values_of(measurements: Sequence[Measurement]) -> dict[str, float]:
     return {m.name: m.value for m in measurements if m.value is not None and math.isfinite(m.value)}
 
 
+def declines(stage: Stage, values: Mapping[str, float]) -> bool:
+    """Tell whether the generator is to be judged on an answer that claims nothing."""
+    return stage is Stage.GENERATOR and values.get("generator.refuses", 0.0) > 0
+
+
 def warnings_of(stage: Stage, values: Mapping[str, float]) -> tuple[WarningType, ...]:
     """Return the warnings of ``stage``, by plain thresholds."""
     found = (

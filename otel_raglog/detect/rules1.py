@@ -6,8 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 
 from otel_raglog.detect.judging import judge_stages, not_measured, values_of, warnings_of
-from otel_raglog.detect.rules1_weights import CLUES, LEAK, OPERATING_POINTS, THRESHOLD
+from otel_raglog.detect.rules1_weights import CLUES, LEAK, OPERATING_POINTS, THRESHOLD, WARNINGS
 from otel_raglog.model import FaultType, Measurement, Run, Stage, StageVerdict, Verdict
+
+READ_BY_CLUES = frozenset(
+    (
+        *(clue.measurement for clues in CLUES.values() for clue in clues),
+        *(rule.measurement for rules in WARNINGS.values() for rule in rules),
+    )
+)
+"""The measurements that a clue or a warning reads."""
 
 
 class Rules1:
@@ -19,6 +27,7 @@ class Rules1:
     """
 
     version = "rules-1"
+    reads = READ_BY_CLUES
 
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`."""

@@ -30,6 +30,7 @@ from tokenizers import Tokenizer
 from otel_raglog import samples
 from otel_raglog.analysis import Analyser
 from otel_raglog.checks.check import Check
+from otel_raglog.checks.crossencoder.reader import BundledReader
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.runner import measure
 from otel_raglog.checks.similarity.encoder import BUNDLED_MODEL, MiniLmEncoder
@@ -118,9 +119,17 @@ def rows(reading: Reading) -> Iterator[tuple[str, float]]:
 def shaped_rows(count: int, model: Path | None) -> Iterator[tuple[str, list[float]]]:
     """Yield each part's name and its milliseconds of CPU for each of ``count`` runs."""
     runs = [run_from_record(record) for record in shaped_records(count)]
-    groups = list(dict.fromkeys(kind_of(check) for check in build_checks(new_encoder(tokens=True))))
+    groups = list(
+        dict.fromkeys(
+            kind_of(check) for check in build_checks(new_encoder(tokens=True), new_reader())
+        )
+    )
     sets = {group: (group,) for group in groups}
-    sets |= {"light (rules + similarity)": ("rules", "similarity"), "full (all groups)": (*groups,)}
+    sets |= {
+        "light (rules + similarity)": ("rules", "similarity"),
+        "full (light + crossencoder)": ("rules", "similarity", "crossencoder"),
+        "all groups": (*groups,),
+    }
     for name, wanted in sets.items():
         yield f"{name}, cold", each_ms(runs, checks_of(wanted))
         if name == "rules":
@@ -157,12 +166,18 @@ def new_encoder(*, tokens: bool) -> MiniLmEncoder:
     return encoder
 
 
+def new_reader() -> BundledReader:
+    """Return a cross-encoder that has read nothing but a warm-up."""
+    reader = BundledReader(workers=1)
+    reader.read([("warm up", "load the model")])
+    return reader
+
+
 def checks_of(groups: Sequence[str]) -> list[Check]:
     """Return new checks of ``groups`` whose caches are empty, warmed up on another run."""
-    only_similarity = not set(groups) - {"rules", "similarity"}
     checks = [
         check
-        for check in build_checks(new_encoder(tokens=not only_similarity))
+        for check in build_checks(new_encoder(tokens="alignment" in groups), new_reader())
         if kind_of(check) in groups
     ]
     measure(run_from_record(next(shaped_records(1, seed=SEED + 1))), checks)

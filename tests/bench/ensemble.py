@@ -1,6 +1,6 @@
 """Which combination of models judges best: the table of docs/detector.md.
 
-Run with ``python tests/bench/ensemble.py [--runs FILE] [--seed N] [VARIANT...]``. FILE holds run
+Run with ``python tests/bench/ensemble.py [--runs FILE] [--seed N] [--checks GROUP...] [VARIANT...]``. FILE holds run
 records with labels; by default it is ../shared/data/runs/judged.jsonl.gz, which lies beside this
 project and is not part of it. Everything is out of fold by question, also calibration and
 thresholds (policy ``paper``): a run is judged by detectors whose training saw no run of its
@@ -22,11 +22,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from otel_raglog.building import build_analyser
+from otel_raglog.building import TRAINING_CHECKS, build_analyser
+from otel_raglog.checks.registry import GROUPS
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.policies import Policy
-from otel_raglog.detect.rules1 import noisy_or
+from otel_raglog.detect.rules1 import Rules1, noisy_or
 from otel_raglog.detect.rules1_weights import LEAK, THRESHOLD
 from otel_raglog.detect.training.examples import Example, examples_of, names_in, tables_of
 from otel_raglog.detect.training.settings import DEFAULT, PAPER, Inputs, Settings
@@ -153,12 +154,18 @@ def main() -> None:
     parser.add_argument("variants", nargs="*", metavar="VARIANT", help=", ".join(VARIANTS))
     parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--checks", nargs="+", default=TRAINING_CHECKS, choices=GROUPS)
     arguments = parser.parse_args()
     if unknown := set(arguments.variants) - set(VARIANTS):
         sys.exit(f"no variant {', '.join(unknown)}; known: {', '.join(VARIANTS)}")
     if not arguments.runs.exists():
         sys.exit(f"{arguments.runs} is missing: it lies beside this project; name another file")
-    analyser = build_analyser(Analysis(), quote_text=False, failures=LoggingFailures())
+    analyser = build_analyser(
+        Analysis(checks=tuple(arguments.checks)),
+        quote_text=False,
+        failures=LoggingFailures(),
+        detector=Rules1(),
+    )
     examples = examples_of(read(arguments.runs), analyser.checks)
     print(f"{len(examples)} runs, {len(names_in(examples))} features")
     print("best single feature with hindsight: faulty of all, AUC")

@@ -28,7 +28,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from otel_raglog.checks.alignment.generator import GeneratorAlignment
-from otel_raglog.checks.check import Suspect
+from otel_raglog.checks.check import Check, Declaration, Suspect
+from otel_raglog.checks.crossencoder.generator import GeneratorReading
+from otel_raglog.checks.crossencoder.reader import BundledReader
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
 from otel_raglog.mapping.record import run_from_record
 
@@ -39,6 +41,8 @@ SINGLE = {
     "MiniLM cosine": "generator.answer_sentence_similarity",
     "token match in the best window": "generator.token_window_mean",
     "worst token in the best window": "generator.token_window_least",
+    "reader: worst sentence": "generator.supported",
+    "reader: question and answer": "generator.supported_whole",
 }
 FEW = (
     "generator.token_window_mean",
@@ -46,6 +50,7 @@ FEW = (
     "generator.window_coverage",
     "generator.rare_words_coverage",
 )
+READING = ("generator.supported", "generator.supported_asked", "generator.supported_whole")
 Numbers = npt.NDArray[np.float64]
 
 
@@ -72,10 +77,10 @@ def rows_of(path: Path, most: int) -> Iterator[tuple[str, list[Mapping[str, Any]
         yield source, ordered[: most or None]
 
 
-def measured(rows: Sequence[Mapping[str, Any]], check: GeneratorAlignment) -> Source:
+def measured(rows: Sequence[Mapping[str, Any]], checks: Sequence[Check]) -> Source:
     """Return the measurements of all rows."""
-    values = np.full((len(rows), len(check.measures)), np.nan)
-    place = {name: at for at, name in enumerate(check.measures)}
+    place = {item.name: at for at, item in enumerate(declared(checks))}
+    values = np.full((len(rows), len(place)), np.nan)
     for number, row in enumerate(rows):
         record = {
             "id": row["id"],
@@ -83,10 +88,16 @@ def measured(rows: Sequence[Mapping[str, Any]], check: GeneratorAlignment) -> So
             "retrieved": [{"text": text} for text in row["contexts"]],
             "answer": row["answer"],
         }
-        for item in check.measure(run_from_record(record)):
+        run = run_from_record(record)
+        for item in (found for check in checks for found in check.measure(run)):
             if item.value is not None:
                 values[number, place[item.name]] = item.value
     return Source(values, np.asarray([row["label"] == "unsupported" for row in rows], np.int64))
+
+
+def declared(checks: Sequence[Check]) -> list[Declaration]:
+    """Return what all checks declare, in order."""
+    return [item for check in checks for item in check.declarations]
 
 
 def balanced_accuracy(faulty: npt.NDArray[np.int64], flagged: npt.NDArray[np.bool_]) -> float:
@@ -155,23 +166,28 @@ class Model:
         return np.asarray((x - self._mean) / self._scale @ self._weights)
 
 
-def models(check: GeneratorAlignment) -> dict[str, Model]:
+def models(checks: Sequence[Check]) -> dict[str, Model]:
     """Return what is compared, by name."""
-    place = {item.name: at for at, item in enumerate(check.declarations)}
-    signs = {
-        item.name: 1.0 if item.suspect is Suspect.HIGH else -1.0 for item in check.declarations
-    }
+    items = declared(checks)
+    place = {item.name: at for at, item in enumerate(items)}
+    signs = {item.name: 1.0 if item.suspect is Suspect.HIGH else -1.0 for item in items}
+    aligned = [item.name for item in checks[0].declarations]
+
+    def held(names: Sequence[str]) -> Model:
+        limits = np.asarray([signs[name] for name in names])
+        return Model([place[name] for name in names], limits, 0.01)
+
     one = {
         label: Model([place[name]], np.asarray([signs[name]]), 1.0)
         for label, name in SINGLE.items()
     }
-    every = np.asarray([signs[name] for name in check.measures])
-    few = np.asarray([signs[name] for name in FEW])
     return {
         **one,
-        "alignment, logistic regression": Model(range(len(place)), None, 0.01),
-        "alignment, signs held": Model(range(len(place)), every, 0.01),
-        "4 of alignment, signs held": Model([place[name] for name in FEW], few, 0.01),
+        "alignment, logistic regression": Model([place[name] for name in aligned], None, 0.01),
+        "alignment, signs held": held(aligned),
+        "4 of alignment, signs held": held(FEW),
+        "reader, signs held": held(READING),
+        "4 of alignment and reader, signs held": held((*FEW, *READING)),
     }
 
 
@@ -183,25 +199,26 @@ def main() -> None:
     options = parser.parse_args()
     if not options.file.exists():
         sys.exit(f"{options.file} is missing: it lies beside this project, not in it")
-    check = GeneratorAlignment(MiniLmEncoder(max_cached_token_bytes=256 << 20))
+    encoder = MiniLmEncoder(max_cached_token_bytes=256 << 20)
+    checks: list[Check] = [GeneratorAlignment(encoder), GeneratorReading(BundledReader())]
     sources: dict[str, Source] = {}
     for name, rows in rows_of(options.file, options.rows):
-        sources[name] = measured(rows, check)
+        sources[name] = measured(rows, checks)
         print(
             f"{name}: {len(rows)} rows, {sources[name].faulty.mean():.2f} unsupported", flush=True
         )
-    print(f"{'AUC / balanced accuracy, left out:':36}" + "".join(f"{s:>16}" for s in SOURCES))
-    for label in models(check):
+    print(f"{'AUC / balanced accuracy, left out:':40}" + "".join(f"{s:>16}" for s in SOURCES))
+    for label in models(checks):
         cells = []
         for left_out in SOURCES:
             seen = [source for name, source in sources.items() if name != left_out]
-            model = models(check)[label].fit(seen)
+            model = models(checks)[label].fit(seen)
             limit = threshold([model.score(source) for source in seen], seen)
             test = sources[left_out]
             score = model.score(test)
             right = balanced_accuracy(test.faulty, score >= limit)
             cells.append(f"{roc_auc_score(test.faulty, score):.3f} / {right:.3f}")
-        print(f"{label:36}" + "".join(f"{cell:>16}" for cell in cells))
+        print(f"{label:40}" + "".join(f"{cell:>16}" for cell in cells))
 
 
 if __name__ == "__main__":

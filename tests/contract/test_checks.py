@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from handbook_runs import FakeEncoder, make_run
+from handbook_runs import FakeCrossEncoder, FakeEncoder, make_run
 
 from otel_raglog.checks.check import Check
 from otel_raglog.checks.registry import build_checks
@@ -21,8 +21,16 @@ from otel_raglog.model import (
 )
 from otel_raglog.report.explanations import EVIDENCE, WARNING_EVIDENCE
 
-CHECKS = build_checks(FakeEncoder())
-BY_NAME = [pytest.param(check, id=check.name) for check in CHECKS]
+CHECKS = build_checks(FakeEncoder(), FakeCrossEncoder())
+ANSWERS_ONLY = [
+    check
+    for check in build_checks(None, FakeCrossEncoder(answers_only=True))
+    if check.name.startswith("crossencoder.")
+]
+BY_NAME = [
+    *(pytest.param(check, id=check.name) for check in CHECKS),
+    *(pytest.param(check, id=f"{check.name} of a named model") for check in ANSWERS_ONLY),
+]
 
 
 def full_run() -> Run:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from handbook_runs import FakeEncoder, make_run
+from handbook_runs import FakeCrossEncoder, FakeEncoder, make_run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ from otel_raglog.model import (
 )
 from otel_raglog.report.building import build_report
 
-CHECKS = build_checks(FakeEncoder())
+CHECKS = build_checks(FakeEncoder(), FakeCrossEncoder())
 PIECES = st.sampled_from(
     ["Full-time", "in 2011", "Anna Schmidt", "not", "25%", "\n\n", "?", "why", "context:", "[1]",
      "| a | b |", "\ufffd", "\ud800", "three hundred", "it's", "‘’", "{context}", "I don't know."]

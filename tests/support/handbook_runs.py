@@ -1,4 +1,4 @@
-"""Runs over a tiny handbook, and a fake encoder, for tests of checks and detectors."""
+"""Runs over a tiny handbook, a fake encoder and a fake reader, for tests of checks and detectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from otel_raglog.checks.check import Check
+from otel_raglog.checks.crossencoder.reader import Reading, Span
 from otel_raglog.checks.similarity.encoder import TokenVectors
+from otel_raglog.checks.text.words import WordIndex, content_words, is_content, words
 from otel_raglog.model import (
     NOT_CAPTURED,
     AssemblyStep,
@@ -168,3 +170,45 @@ class FakeEncoder:
             vectors.astype(np.float16),
             np.asarray([match.start() for match in found], dtype=np.int32),
         )
+
+
+class FakeCrossEncoder:
+    """Reads by shared content words: -4 when a pair shares none, 4 when all. Deterministic, instant.
+
+    A passage answers, and supports, a text as far as it has the text's words. Spans are words of
+    the passage that the text lacks, those with figures first. With ``answers_only`` it tells
+    nothing but whether a passage answers, as a named cross-encoder does.
+    """
+
+    def __init__(self, *, answers_only: bool = False) -> None:
+        self._answers_only = answers_only
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Reading, ...]:
+        """Return the reading of each text (first) and passage (second), in order."""
+        return tuple(self._read(*pair) for pair in pairs)
+
+    def _read(self, text: str, passage: str) -> Reading:
+        asked, held = content_words(text), content_words(passage)
+        shared = [word for word in asked if WordIndex((passage,)).holds(word)]
+        answers = _log_odds(len(shared), len(asked))
+        if self._answers_only:
+            return Reading(answers)
+        same = _log_odds(len(shared), len(asked) + len(held) - len(shared))
+        return Reading(answers, answers, same, _spans(text, passage, answers))
+
+
+def _log_odds(shared: int, all_words: int) -> float:
+    return 8.0 * shared / all_words - 4.0 if all_words else -4.0
+
+
+def _spans(text: str, passage: str, answers: float) -> tuple[Span, ...]:
+    asked = WordIndex((text,))
+    found = [
+        match
+        for match in re.finditer(r"\w+", passage)
+        if all(is_content(word) and not asked.holds(word) for word in words(match.group()))
+    ]
+    found.sort(key=lambda match: not any(letter.isdigit() for letter in match.group()))
+    return tuple(
+        Span(match.group(), *match.span(), answers - rank) for rank, match in enumerate(found[:8])
+    )

@@ -306,12 +306,13 @@ WRONG = [
     ("journal: {max_mib: x}", "journal.max_mib: must be a number (got 'x')"),
     (
         "analysis: {checks: rules}",
-        "analysis.checks: must be a list, such as [rules, similarity, alignment]",
+        "analysis.checks: must be a list, such as [rules, similarity, alignment, crossencoder]",
     ),
     (
         "analysis: {checks: [rulez]}",
-        "analysis.checks.0: must be 'rules', 'similarity' or 'alignment'",
+        "analysis.checks.0: must be 'rules', 'similarity', 'alignment' or 'crossencoder'",
     ),
+    ("analysis: {cross_encoder: ''}", "analysis.cross_encoder: must not be empty"),
     ("exporters: []", "exporters: must be a mapping of names and values"),
     ("exporters: {b: 5}", "exporters.b: must be an endpoint, or a mapping of kind, endpoint and"),
     ("exporters: {5: 'http://h:1'}", "exporters: the name 5 must be text: write it in quotes"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +28,7 @@ from otel_raglog.checks.check import (
 from otel_raglog.checks.phrases import listing
 from otel_raglog.checks.reading import claims_of, context_of, question_forms
 from otel_raglog.checks.similarity.encoder import TokenEncoder
+from otel_raglog.checks.text.claims import claimed
 from otel_raglog.checks.text.coverage import question_weights
 from otel_raglog.checks.text.names import names
 from otel_raglog.checks.text.numbers import NumberIndex, numbers
@@ -37,19 +37,12 @@ from otel_raglog.checks.text.sentences import sentence_spans, sentences
 from otel_raglog.checks.text.words import WordIndex, content_words, stem, words
 from otel_raglog.model import Measurement, Run, Stage
 
-_READ_CHARACTERS = 4_000
 _MAX_WORDS = 300
 _MAX_PLACES = 60
 _LOW = 0.5
 _FAR = 0.1
 _LEAST = 1e-6
 _FEWEST_WORDS = 2
-_LEAD_IN = re.compile(
-    r"(?i)\b(?:based on|according to|as (?:stated|mentioned) in|from) (?:the |this )?"
-    r"(?:\w+ ){0,2}(?:context|passages?|documents?|text|information|sources?|handbook)"
-    r"(?: provided| above| given)?[,:]?\s*"
-)
-_CITATION = re.compile(r"\s*\[\d{1,3}\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +253,7 @@ class GeneratorAlignment:
             yield from all_not_applicable(self.measures, "the answer declines")
             return
         pieces = [piece for piece in context.pieces if piece.strip()]
-        answer = _claimed(claims)
+        answer = claimed(claims)
         found = sentences_of(pieces, self._encoder)
         tokens = text_tokens(answer, self._encoder)
         if found is None or not content_words(answer) or not tokens.words:
@@ -337,14 +330,6 @@ class GeneratorAlignment:
         for name, value in values.items():
             yield measured(f"generator.{name}", float(value))
         yield from _placed(case, words_own, found.windows(each).mean(axis=0))
-
-
-def _claimed(answer: str) -> str:
-    """Return the answer without citation marks, lead-ins, and sentences that decline."""
-    read = _CITATION.sub("", answer[:_READ_CHARACTERS])
-    kept = [sentence for sentence in sentences(read) if not refuses(sentence)]
-    text = "\n".join(kept) if kept else read
-    return _LEAD_IN.sub("", text).strip() or text
 
 
 def _at(word: object, case: _Case) -> int:

@@ -92,12 +92,12 @@ class AssemblySimilarity:
             yield from all_not_applicable(names, f"no chunk was {word}")
             return
         lost = [
-            chunk_text(fates.chunks[rank - 1]) if fate is Fate.DROPPED else _tail(fates, rank)
+            chunk_text(fates.chunks[rank - 1]) if fate is Fate.DROPPED else lost_tail(fates, rank)
             for rank in ranks
         ]
         found = relevances(forms, lost, self._encoder)
         best = max(range(len(found)), key=lambda i: found[i].total)
-        left = relevances(forms, _remaining(fates), self._encoder)
+        left = relevances(forms, remaining_texts(fates), self._encoder)
         highest = max((relevance.total for relevance in left), default=0.0)
         rank = ranks[best]
         name = chunk_name(rank, fates.chunks[rank - 1])
@@ -144,13 +144,14 @@ class AssemblySimilarity:
         )
 
 
-def _tail(fates: Fates, rank: int) -> str:
+def lost_tail(fates: Fates, rank: int) -> str:
+    """Return what the prompt lacks of the selected chunk of that rank, its title in front."""
     chunk = fates.chunks[rank - 1]
     title = f"{chunk.title}: " if chunk.title else ""
     return title + fates.survivals[rank - 1].lost_text
 
 
-def _remaining(fates: Fates) -> list[str]:
+def remaining_texts(fates: Fates) -> list[str]:
     """Return what is left of the selected chunks in the prompt."""
     left = []
     for chunk, survival in zip(fates.chunks, fates.survivals, strict=True):

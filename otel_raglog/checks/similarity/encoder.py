@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from otel_raglog.checks.onnx import OnnxModel, load_onnx, readable_text, text_key
 from otel_raglog.errors import ConfigError
 
 _T = TypeVar("_T")
@@ -223,7 +221,7 @@ class MiniLmEncoder:
         part: Callable[[tuple[Vectors, TokenVectors]], _T],
     ) -> list[_T]:
         """Return what is cached of each text, or that part of its encoding; a text is run once."""
-        keys = [_key(text) for text in texts]
+        keys = [text_key(text) for text in texts]
         found: dict[bytes, _T] = {}
         wanted: dict[bytes, str] = {}
         for key, text in zip(keys, texts, strict=True):
@@ -263,21 +261,19 @@ class MiniLmEncoder:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A loaded model; ``session`` and ``tokenizer`` are objects of untyped libraries."""
+    """A loaded model, and the threads that it runs on."""
 
-    session: Any
-    tokenizer: Any
-    input_names: tuple[str, ...]
+    model: OnnxModel
     pool: ThreadPoolExecutor
 
     def output(self, text: str) -> tuple[Vectors, TokenVectors]:
         """Return the text's vector and its tokens, read-only."""
-        # A lone surrogate is no text for the tokenizer.
-        encoding = self.tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
+        model = self.model
+        encoding = model.tokenizer.encode(readable_text(text))
         ids = np.asarray([encoding.ids], dtype=np.int64)
         mask = np.ones_like(ids)
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        (hidden, *_) = self.session.run(None, {name: feed[name] for name in self.input_names})
+        (hidden, *_) = model.session.run(None, {name: feed[name] for name in model.input_names})
         each = np.asarray(hidden[0], dtype=np.float32)
         mean = each.mean(axis=0)
         unit: Vectors = np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
@@ -294,54 +290,6 @@ class _Loaded:
 
 
 def _load(folder: Path, intra_op_threads: int, workers: int) -> _Loaded:
-    # Heavy libraries load with the model, so that importing the checks stays cheap.
-    # onnxruntime (seen in 1.32) sends usage data to its makers and writes a device id into the
-    # home folder unless this is set before it is imported. A telemetry sidecar must not.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # noqa: TID251  set, not read
-    import onnxruntime as ort  # noqa: PLC0415
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415
-    from tokenizers import Tokenizer  # noqa: PLC0415
-
-    # Our matrices are small: threads would cost more than they save, and how a sum is split among
-    # them, so its last bits, would depend on the number of cores.
-    threadpool_limits(limits=1, user_api="blas")
-    files = _verified_files(folder)
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = intra_op_threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    session = ort.InferenceSession(
-        files["model-int8.onnx"], options, providers=["CPUExecutionProvider"]
-    )
-    tokenizer = Tokenizer.from_buffer(files["tokenizer.json"])
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_length=MAX_TOKENS)
-    return _Loaded(
-        session=session,
-        tokenizer=tokenizer,
-        input_names=tuple(node.name for node in session.get_inputs()),
-        pool=ThreadPoolExecutor(max_workers=workers, thread_name_prefix="encoder"),
-    )
-
-
-def _verified_files(folder: Path) -> dict[str, bytes]:
-    """Read the model's files, each checked against the manifest's hash."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        expected: dict[str, str] = dict(manifest["sha256"])
-        files = {name: (folder / name).read_bytes() for name in expected}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"encoder: the model in {folder} cannot be read: {error}") from error
-    for name, content in files.items():
-        if hashlib.sha256(content).hexdigest() != expected[name]:
-            raise ConfigError(
-                f"encoder: {folder / name} is not the file of its manifest (sha256 differs)"
-            )
-    absent = {"model-int8.onnx", "tokenizer.json"} - files.keys()
-    if absent:
-        raise ConfigError(f"encoder: the manifest in {folder} lacks {', '.join(sorted(absent))}")
-    return files
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    model = load_onnx(folder, "encoder", intra_op_threads=intra_op_threads)
+    model.tokenizer.enable_truncation(max_length=MAX_TOKENS)
+    return _Loaded(model, ThreadPoolExecutor(max_workers=workers, thread_name_prefix="encoder"))

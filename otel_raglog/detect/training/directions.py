@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from otel_raglog.checks.check import Suspect
+from otel_raglog.checks.registry import READING_CHECKS
 from otel_raglog.detect.features import CLUE_PREFIX
 from otel_raglog.detect.rules1_weights import CLUES
 from otel_raglog.model import Stage
@@ -12,10 +14,16 @@ from otel_raglog.model import Stage
 def directions() -> Mapping[str, int]:
     """Return +1 for features that speak for a fault of their stage as they grow, -1 against it.
 
-    Known for the measurements that a clue of rules-1 reads, and for its probabilities. What the
-    checks declare of others is not used: with it the retriever's models lost (docs/adr/0011).
+    Known for the measurements that a clue of rules-1 reads, for its probabilities, and for what a
+    cross-encoder read. What the checks declare of others is not used: with it the retriever's models
+    lost (docs/adr/0011).
     """
-    found: dict[str, int] = {}
+    found = {
+        item.name: 1 if item.suspect is Suspect.HIGH else -1
+        for check in READING_CHECKS
+        for item in check.declarations
+        if item.suspect is not Suspect.NEITHER
+    }
     for stage in Stage:
         found[f"{CLUE_PREFIX}{stage.value}"] = 1
         for clue in CLUES[stage]:

@@ -178,6 +178,7 @@ def to_artifact(
     *,
     name: str = "local",
     files: Sequence[tuple[str, str, int]] = (),
+    cross_encoder: str = "",
     with_training_files: bool = False,
 ) -> tuple[Artifact, dict[str, bytes]]:
     """Return a trained detector as an artifact, and the artifact's files by path.
@@ -200,6 +201,7 @@ def to_artifact(
             runs=len(examples),
             groups=len({example.group for example in examples}),
             pipelines=tuple(sorted({example.pipeline for example in examples})),
+            cross_encoder=cross_encoder,
         ),
         libraries={library: importlib.metadata.version(library) for library in _LIBRARIES},
         training_files=training_files,
@@ -225,10 +227,17 @@ def write_trained(
     *,
     name: str,
     files: Sequence[tuple[str, str, int]] = (),
+    cross_encoder: str = "",
 ) -> Artifact:
     """Write a trained detector with its training files to ``folder``, and return it as read back."""
     _, content = to_artifact(
-        trained, examples, settings, name=name, files=files, with_training_files=True
+        trained,
+        examples,
+        settings,
+        name=name,
+        files=files,
+        cross_encoder=cross_encoder,
+        with_training_files=True,
     )
     write_files(folder, content)
     return load_artifact(folder)

@@ -157,3 +157,20 @@ def test_the_same_run_has_the_same_probabilities_alone_or_among_others(detector)
         detector.threshold(Stage.RETRIEVER)
         == detector.judge(run(), GOOD)[Stage.RETRIEVER].threshold
     )
+
+
+def test_an_answer_that_declines_is_judged_by_rules_1(artifact) -> None:
+    """Training hardly has refusals, and a refusal claims nothing that could be measured."""
+    detector = Ensemble(artifact, thresholds={Stage.GENERATOR: 0.0})
+    declines = (*GOOD, measured("generator.refuses", 1.0))
+    claims = (*GOOD, measured("generator.refuses", 0.0))
+    judged = detector.judge(run(), declines)[Stage.GENERATOR]
+    assert judged == Rules1().judge(run(), declines)[Stage.GENERATOR]
+    assert detector.judge(run(), claims)[Stage.GENERATOR].verdict is StageVerdict.FAULTY
+
+
+def test_it_reads_what_its_models_and_rules_1_read(artifact) -> None:
+    """So that the service measures that and no more."""
+    detector = Ensemble(artifact)
+    names = {name for name in artifact.manifest.features if not name.startswith("clues.")}
+    assert detector.reads == names | Rules1.reads

@@ -72,3 +72,14 @@ def test_policies_choose_for_each_stage() -> None:
 def test_many_probabilities_are_thinned_out() -> None:
     """The search stays short on thousands of runs."""
     assert len(candidates(np.linspace(0, 1, 5_000))) <= 201
+
+
+def test_the_run_level_policy_also_limits_each_stage() -> None:
+    """A stage that is flagged in vain beside another's fault raises the rate that alerts watch."""
+    beside = Scored(
+        np.arange(4), np.array([0.9, 0.8, 0.7, 0.1]), np.array([True, False, True, False])
+    )
+    other = Scored(np.arange(2), np.array([0.1, 0.9]), np.array([False, True]))
+    chosen = run_level({Stage.REWRITER: beside, Stage.RETRIEVER: other}, 0.05)
+    assert expect(beside, chosen[Stage.REWRITER]).false_positive_rate == 0
+    assert expect(other, chosen[Stage.RETRIEVER]).recall == 1

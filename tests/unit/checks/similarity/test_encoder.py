@@ -1,17 +1,11 @@
 """The bundled encoder."""
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from otel_raglog.checks.similarity.encoder import (
-    BUNDLED_MODEL,
     DIMENSIONS,
     Encoder,
     MiniLmEncoder,
@@ -111,34 +105,14 @@ def test_tokens_are_bounded_in_bytes_and_may_be_kept_not_at_all() -> None:
     assert none.token_bytes == 0
 
 
-def test_sums_do_not_depend_on_the_number_of_cores(encoder: MiniLmEncoder) -> None:
-    """Once the model is loaded, matrices are multiplied on one thread."""
-    from threadpoolctl import threadpool_info
-
-    encoder.load()
-    assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} <= {1}
-
-
 def test_a_lone_surrogate_and_a_very_long_text_are_encoded(encoder: MiniLmEncoder) -> None:
     """Whatever comes in a span has a vector."""
     assert np.isfinite(encoder.encode(["\ud800 half", "word " * 20_000])).all()
 
 
-def test_a_changed_model_file_is_refused(tmp_path: Path) -> None:
-    """By the manifest's hash, before anything is run."""
-    for name in ("tokenizer.json", "manifest.json"):
-        shutil.copy(BUNDLED_MODEL / name, tmp_path / name)
-    (tmp_path / "model-int8.onnx").write_bytes(b"another model")
-    with pytest.raises(ConfigError, match="sha256"):
-        MiniLmEncoder(tmp_path).load()
-
-
-@pytest.mark.parametrize("manifest", [None, "{", json.dumps({"sha256": {}})])
-def test_a_missing_or_broken_manifest_is_refused(tmp_path: Path, manifest: str | None) -> None:
-    """Start fails loudly."""
-    if manifest is not None:
-        (tmp_path / "manifest.json").write_text(manifest)
-    with pytest.raises(ConfigError, match="encoder"):
+def test_a_missing_model_is_refused(tmp_path: Path) -> None:
+    """Start fails loudly; the message says whose model it is."""
+    with pytest.raises(ConfigError, match=r"^encoder: .*manifest\.json"):
         MiniLmEncoder(tmp_path).load()
 
 
@@ -157,15 +131,3 @@ def test_it_is_an_encoder_and_works_again_after_close(encoder: MiniLmEncoder) ->
     fresh.close()
     assert np.array_equal(before, fresh.encode(["one", "two"])[:1])
     fresh.close()
-
-
-def test_the_runtime_sends_nothing_and_leaves_nothing_behind(tmp_path) -> None:
-    """onnxruntime would write a device id and a queue of usage data; we must not phone home."""
-    environment = os.environ | {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
-    environment.pop("ORT_DISABLE_TELEMETRY", None)
-    code = (
-        "from otel_raglog.checks.similarity.encoder import MiniLmEncoder\n"
-        "MiniLmEncoder().encode(['one text'])"
-    )
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -1,9 +1,9 @@
 """What is judged when a group of checks is missing."""
 
 from evaluation_runs import RETRIEVER, FakeDetector, FakeTrainer, bad, labelled, quiet
-from handbook_runs import FakeEncoder
+from handbook_runs import FakeCrossEncoder, FakeEncoder
 
-from otel_raglog.checks.registry import build_checks
+from otel_raglog.checks.registry import GROUPS, build_checks
 from otel_raglog.lab.evaluation.ablation import ablate, ablate_retrained, groups_of, variants_of
 from otel_raglog.lab.evaluation.confusion import slice_of
 from otel_raglog.lab.evaluation.outcomes import outcomes_of
@@ -15,10 +15,10 @@ GROUP_OF = {"retriever.bad": "rules", "retriever.best": "similarity"}
 
 def test_every_measurement_has_a_group():
     """That of its check; of two groups, each alone is what is left without the other."""
-    group_of = groups_of(build_checks(FakeEncoder()))
+    group_of = groups_of(build_checks(FakeEncoder(), FakeCrossEncoder()))
     assert group_of["retriever.empty"] == "rules"
     assert group_of["rules.retriever"] == "rules"
-    assert {"rules", "similarity"} <= set(group_of.values())
+    assert set(group_of.values()) == set(GROUPS)
     assert [name for name, _ in variants_of(GROUP_OF)] == [
         "all", "without rules", "without similarity",
     ]  # fmt: skip

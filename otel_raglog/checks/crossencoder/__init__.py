@@ -1,0 +1,1 @@
+"""Checks that read two texts beside each other with one small model."""
