@@ -27,7 +27,7 @@ from otel_raglog.options import BUNDLED, Analysis, Conventions
 from otel_raglog.receive.markers import Markers
 
 _MOST_THREADS = 4
-TRAINING_CHECKS = ("rules", "similarity", "crossencoder")
+TRAINING_CHECKS = ("rules", "similarity", "alignment", "crossencoder")
 """The groups of checks on which detectors are trained unless analysis.checks says otherwise."""
 
 
@@ -53,11 +53,12 @@ def build_analyser(
     """
     judge = detector or build_detector(options.detector, Policy(options.policy), options.thresholds)
     groups = groups_with(judge.reads) if options.checks is None else options.checks
-    if isinstance(judge, Ensemble) and judge.cross_encoder and "crossencoder" in groups:
+    reads = not {"crossencoder", "support"}.isdisjoint(groups)
+    if isinstance(judge, Ensemble) and judge.cross_encoder and reads:
         _refuse_other_reader(judge, reader_of(options))
     encodes = not {"similarity", "alignment"}.isdisjoint(groups)
     encoder = _build_encoder(options, tokens="alignment" in groups) if encodes else None
-    reader = _build_cross_encoder(options) if "crossencoder" in groups else None
+    reader = _build_cross_encoder(options) if reads else None
     every = build_checks(encoder, reader)
     checks = tuple(check for check in every if check.name.partition(".")[0] in groups)
     return Analyser(checks, judge, SystemClock(), quote_text, failures, conventions)
@@ -72,7 +73,7 @@ def with_training_checks(options: Analysis) -> Analysis:
 
 def reader_of(options: Analysis) -> str:
     """Return the name of the cross-encoder whose readings are measured, empty without one."""
-    if options.checks is not None and "crossencoder" not in options.checks:
+    if options.checks is not None and {"crossencoder", "support"}.isdisjoint(options.checks):
         return ""
     return BUNDLED_READER.name if options.cross_encoder == BUNDLED else options.cross_encoder
 

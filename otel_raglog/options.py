@@ -153,11 +153,13 @@ class Hold(_Section):
 class Analysis(_Section):
     """The detector."""
 
-    checks: tuple[Literal["rules", "similarity", "alignment", "crossencoder"], ...] | None = Field(
+    checks: (
+        tuple[Literal["rules", "similarity", "alignment", "crossencoder", "support"], ...] | None
+    ) = Field(
         None,
-        description="Groups of checks that run: rules, similarity, alignment, crossencoder. "
+        description="Groups of checks that run: rules, similarity, alignment, crossencoder, support. "
         "Default: those that the detector reads. Similarity and alignment load the sentence model, "
-        "crossencoder its own; with none, runs are mapped and marked, and every verdict is unknown.",
+        "crossencoder and support the reader; with none, runs are mapped and marked, and every verdict is unknown.",
     )
     cross_encoder: str = Field(
         BUNDLED,

@@ -16,6 +16,7 @@ from otel_raglog.checks.crossencoder.reader import CrossEncoder
 from otel_raglog.checks.crossencoder.reranker import RerankerReading
 from otel_raglog.checks.crossencoder.retriever import RetrieverReading
 from otel_raglog.checks.crossencoder.rewriter import RewriterReading
+from otel_raglog.checks.crossencoder.support import SupportReading
 from otel_raglog.checks.rules.assembly import AssemblyRules
 from otel_raglog.checks.rules.embedder import EmbedderRules
 from otel_raglog.checks.rules.generator import GeneratorRules
@@ -33,7 +34,7 @@ from otel_raglog.checks.similarity.rewriter import RewriterSimilarity
 __all__ = ["GROUPS", "READING_CHECKS", "Check", "build_checks", "groups_with"]
 
 
-GROUPS = ("rules", "similarity", "alignment", "crossencoder")
+GROUPS = ("rules", "similarity", "alignment", "crossencoder", "support")
 """The kinds of checks: the part of a check's name before the dot."""
 
 _RULES = (
@@ -60,6 +61,7 @@ READING_CHECKS = (
     RerankerReading,
     AssemblyReading,
     GeneratorReading,
+    SupportReading,
 )
 
 

@@ -45,7 +45,7 @@ def train(
 ) -> None:
     """Train a detector on RUNS, and say what to expect of it.
 
-    The checks are those of analysis.checks (default: rules, similarity, crossencoder). The same runs, checks and seed give the same detector.
+    The checks are those of analysis.checks (default: rules, similarity, alignment, crossencoder). The same runs, checks and seed give the same detector.
     Use it with analysis.detector. Exit code 0: done; 2: bad usage or input (nothing is written).
     """
     training = _training()

@@ -32,7 +32,6 @@ READING_CLUES: Mapping[Stage, tuple[Clue, ...]] = {
     ),
     Stage.GENERATOR: (
         Clue("generator.answerable", _EVEN, _SURELY_NOT, 0.8, FaultType.SHOULD_ABSTAIN),
-        Clue("generator.supported_whole", _EVEN, _SURELY_NOT, 0.7, FaultType.UNSUPPORTED_CLAIM),
         Clue(
             "generator.likeliest_stated",
             0.5,

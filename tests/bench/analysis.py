@@ -127,7 +127,7 @@ def shaped_rows(count: int, model: Path | None) -> Iterator[tuple[str, list[floa
     sets = {group: (group,) for group in groups}
     sets |= {
         "light (rules + similarity)": ("rules", "similarity"),
-        "full (light + crossencoder)": ("rules", "similarity", "crossencoder"),
+        "full (what local reads)": ("rules", "similarity", "alignment", "crossencoder"),
         "all groups": (*groups,),
     }
     for name, wanted in sets.items():

@@ -29,8 +29,8 @@ from sklearn.metrics import roc_auc_score
 
 from otel_raglog.checks.alignment.generator import GeneratorAlignment
 from otel_raglog.checks.check import Check, Declaration, Suspect
-from otel_raglog.checks.crossencoder.generator import GeneratorReading
 from otel_raglog.checks.crossencoder.reader import BundledReader
+from otel_raglog.checks.crossencoder.support import SupportReading
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
 from otel_raglog.mapping.record import run_from_record
 
@@ -200,7 +200,7 @@ def main() -> None:
     if not options.file.exists():
         sys.exit(f"{options.file} is missing: it lies beside this project, not in it")
     encoder = MiniLmEncoder(max_cached_token_bytes=256 << 20)
-    checks: list[Check] = [GeneratorAlignment(encoder), GeneratorReading(BundledReader())]
+    checks: list[Check] = [GeneratorAlignment(encoder), SupportReading(BundledReader())]
     sources: dict[str, Source] = {}
     for name, rows in rows_of(options.file, options.rows):
         sources[name] = measured(rows, checks)

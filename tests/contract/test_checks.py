@@ -25,7 +25,7 @@ CHECKS = build_checks(FakeEncoder(), FakeCrossEncoder())
 ANSWERS_ONLY = [
     check
     for check in build_checks(None, FakeCrossEncoder(answers_only=True))
-    if check.name.startswith("crossencoder.")
+    if check.name.startswith(("crossencoder.", "support."))
 ]
 BY_NAME = [
     *(pytest.param(check, id=check.name) for check in CHECKS),

@@ -25,7 +25,7 @@ def kinds(options: Analysis, detector=None) -> set[str]:
     [
         ("rules-1", {"rules", "similarity"}),
         ("light", {"rules", "similarity"}),
-        ("local", {"rules", "similarity", "crossencoder"}),
+        ("local", {"rules", "similarity", "alignment", "crossencoder"}),
     ],
 )
 def test_the_checks_that_run_are_those_that_the_detector_reads(detector, expected) -> None:
@@ -42,11 +42,17 @@ def test_chosen_checks_win() -> None:
 
 def test_detectors_are_trained_with_the_cross_encoder_unless_checks_are_chosen() -> None:
     """The name of the reader that was read is kept with the detector."""
-    assert with_training_checks(Analysis()).checks == ("rules", "similarity", "crossencoder")
+    assert with_training_checks(Analysis()).checks == (
+        "rules",
+        "similarity",
+        "alignment",
+        "crossencoder",
+    )
     chosen = Analysis(checks=("rules",))
     assert with_training_checks(chosen) is chosen
     assert reader_of(Analysis()) == "reader-1"
     assert reader_of(chosen) == ""
+    assert reader_of(Analysis(checks=("support",))) == "reader-1"
     assert reader_of(Analysis(cross_encoder="some/model")) == "some/model"
     manifest = load_artifact(BUNDLED / "local").manifest
     assert manifest.trained_on.cross_encoder == "reader-1"

@@ -306,11 +306,11 @@ WRONG = [
     ("journal: {max_mib: x}", "journal.max_mib: must be a number (got 'x')"),
     (
         "analysis: {checks: rules}",
-        "analysis.checks: must be a list, such as [rules, similarity, alignment, crossencoder]",
+        "analysis.checks: must be a list, such as [rules, similarity, alignment, crossencoder, support]",
     ),
     (
         "analysis: {checks: [rulez]}",
-        "analysis.checks.0: must be 'rules', 'similarity', 'alignment' or 'crossencoder'",
+        "analysis.checks.0: must be 'rules', 'similarity', 'alignment', 'crossencoder' or 'support'",
     ),
     ("analysis: {cross_encoder: ''}", "analysis.cross_encoder: must not be empty"),
     ("exporters: []", "exporters: must be a mapping of names and values"),

@@ -1,4 +1,4 @@
-"""Measures whether the context supports the answer, and whether it says the likeliest one."""
+"""Measures whether the context answers the question, and whether the answer is the likeliest one."""
 
 from __future__ import annotations
 
@@ -25,13 +25,8 @@ from otel_raglog.checks.crossencoder.reader import CrossEncoder, Span
 from otel_raglog.checks.reading import claims_of, context_of, question_forms
 from otel_raglog.checks.text.claims import claimed
 from otel_raglog.checks.text.refusals import refuses
-from otel_raglog.checks.text.sentences import sentences
 from otel_raglog.checks.text.words import WordIndex, content_words, words
 from otel_raglog.model import Measurement, Run, Stage
-
-_MAX_SENTENCES = 6
-_HELD_AGAINST = 2
-"""Passages that hold most of a claim's words, against which it is read."""
 
 _TOP_SPANS = 6
 _STATED = 0.6
@@ -40,11 +35,20 @@ _STATED = 0.6
 _NOWHERE = 12.0
 """Log-odds that stand for a span which is none of the likeliest; none counts as worse."""
 
-_MAX_WORDS = 300
+MAX_WORDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class Case:
+    """The question's forms, what the answer claims, and the passages of the context as read."""
+
+    forms: tuple[str, ...]
+    answer: str
+    passages: tuple[Read, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LikelyAnswer:
     """A likely answer: ``score`` counts its passage's odds to answer as well as its own."""
 
     span: Span
@@ -53,26 +57,27 @@ class _Candidate:
     """The share of its words that the answer has."""
 
 
-def _low(name: str, unit: Unit, meaning: str) -> Declaration:
+def low(name: str, unit: Unit, meaning: str) -> Declaration:
+    """Declare a measurement of the generator whose low values are suspect."""
     return Declaration(f"generator.{name}", unit, Suspect.LOW, meaning)
 
 
 _ANSWERED = (
-    _low("answerable", Unit.LOG_ODDS, "that the best passage of the context answers the question"),
-    _low("answer_span", Unit.LOG_ODDS, "the likeliest answer in the context against no answer"),
+    low("answerable", Unit.LOG_ODDS, "that the best passage of the context answers the question"),
+    low("answer_span", Unit.LOG_ODDS, "the likeliest answer in the context against no answer"),
 )
 _SPANS = (
-    _low(
+    low(
         "likeliest_stated",
         Unit.SHARE,
         "share of the likeliest answer's words that the answer has",
     ),
-    _low(
+    low(
         "likely_stated",
         Unit.SHARE,
         "the same of all likely answers, each by its probability",
     ),
-    _low(
+    low(
         "stated_span",
         Unit.LOG_ODDS,
         "the likeliest answer in the context that the answer states, against no answer, its passage's "
@@ -84,48 +89,29 @@ _SPANS = (
         Suspect.HIGH,
         "the likeliest answer in the context minus stated_span; at most 12",
     ),
-    _low(
+    low(
         "own_words_in_likeliest",
         Unit.SHARE,
         "share of the answer's words, without the question's, in the likeliest answer",
     ),
-    _low(
+    low(
         "own_words_in_likely",
         Unit.SHARE,
         "the same in the six likeliest answers",
     ),
 )
-_SUPPORT = (
-    _low(
-        "supported",
-        Unit.LOG_ODDS,
-        "that a passage supports the answer's sentence, of the one that is supported least",
-    ),
-    _low("supported_asked", Unit.LOG_ODDS, "the same, the sentence being read behind the question"),
-    _low("supported_whole", Unit.LOG_ODDS, "the same of question and whole answer"),
-)
-_BESIDE = (
-    Declaration(
-        "generator.likeliest_supported_gap",
-        Unit.LOG_ODDS,
-        Suspect.LOW,
-        "supported_whole minus the same of the likeliest answer in the answer's place",
-    ),
-)
 
 
 class GeneratorReading:
-    """The context read for what the question asks, and for what the answer says.
+    """The context read for what the question asks, and its likeliest answers held against the answer.
 
-    The likeliest answers are spans of the context; an answer that states none of them may have
-    taken its words from the wrong place. A claim is read beside the two passages that hold most of
-    its words and the one that answers the question best. Refusals claim nothing and are not
-    measured.
+    They are spans of the context; an answer that states none of them may have taken its words from
+    the wrong place. Refusals claim nothing and are not measured.
     """
 
     name = "crossencoder.generator"
     stage = Stage.GENERATOR
-    declarations = (*_ANSWERED, *_SPANS, *_SUPPORT, *_BESIDE)
+    declarations = (*_ANSWERED, *_SPANS)
     measures = names_of(declarations)
 
     def __init__(self, model: CrossEncoder) -> None:
@@ -135,74 +121,27 @@ class GeneratorReading:
         """Yield every measurement of ``measures`` once, if the run has a generator."""
         if not run.generators:
             return
-        forms, claims, context = question_forms(run), claims_of(run), context_of(run)
-        if not forms or not claims or not claims.strip() or context is None:
-            yield from all_not_applicable(self.measures, "no question, answer or prompt")
+        case = read_case(run, self._model)
+        if not isinstance(case, Case):
+            yield from all_not_applicable(self.measures, case)
             return
-        if refuses(claims):
-            yield from all_not_applicable(self.measures, "the answer declines")
-            return
-        pieces = [piece for piece in context.pieces if piece.strip()]
-        answer = claimed(claims)
-        if not pieces or not words(answer):
-            yield from all_not_applicable(self.measures, "no context, or no words in the answer")
-            return
-        found = answered_by(forms, pieces, self._model)
-        passages = [passage for each in found for passage in each.passages]
-        yield from _answered(passages)
-        candidates = _candidates(passages, forms, answer)
-        yield from _spans(candidates, forms, answer)
-        yield from self._supported(forms[0], answer, passages, candidates)
+        yield from _answered(case.passages)
+        yield from _spans(likely_answers(case), case.forms, case.answer)
 
-    def _supported(
-        self,
-        question: str,
-        answer: str,
-        passages: Sequence[Read],
-        candidates: Sequence[_Candidate],
-    ) -> Iterator[Measurement]:
-        said = [each for each in sentences(answer) if words(each)][:_MAX_SENTENCES]
-        near = [_near(each, passages) for each in said]
-        plain = [self._support(each, held) for each, held in zip(said, near, strict=True)]
-        if not plain or plain[0] is None:
-            reason = "this model does not tell what is supported"
-            yield from all_not_applicable(names_of((*_SUPPORT, *_BESIDE)), reason)
-            return
-        least = [value for value in plain if value is not None]
-        weakest = min(least)
-        yield measured(
-            "generator.supported",
-            weakest,
-            "no passage of the context seems to support "
-            + ("one of the answer's sentences" if len(least) > 1 else "the answer")
-            if clearly_not(weakest)
-            else "",
-        )
-        asked = [
-            self._support(f"{question} {each}", held) or 0.0
-            for each, held in zip(said, near, strict=True)
-        ]
-        yield measured("generator.supported_asked", min(asked))
-        held = _near(answer, passages)
-        whole = self._support(f"{question} {answer}", held) or 0.0
-        yield measured(
-            "generator.supported_whole",
-            whole,
-            "the context does not seem to support this answer to the question"
-            if clearly_not(whole)
-            else "",
-        )
-        if not candidates:
-            yield from all_not_applicable(names_of(_BESIDE), "the model tells no likely answer")
-            return
-        likeliest = candidates[0].span.text
-        beside = self._support(f"{question} {likeliest}", _near(likeliest, passages)) or 0.0
-        yield measured("generator.likeliest_supported_gap", whole - beside)
 
-    def _support(self, claim: str, passages: Sequence[Read]) -> float | None:
-        readings = self._model.read([(claim, each.passage) for each in passages])
-        found = [each.supports for each in readings if each.supports is not None]
-        return max(found, default=None)
+def read_case(run: Run, model: CrossEncoder) -> Case | str:
+    """Return what an answer is held against, or why nothing can be."""
+    forms, claims, context = question_forms(run), claims_of(run), context_of(run)
+    if not forms or not claims or not claims.strip() or context is None:
+        return "no question, answer or prompt"
+    if refuses(claims):
+        return "the answer declines"
+    pieces = [piece for piece in context.pieces if piece.strip()]
+    answer = claimed(claims)
+    if not pieces or not words(answer):
+        return "no context, or no words in the answer"
+    found = answered_by(forms, pieces, model)
+    return Case(forms, answer, tuple(passage for each in found for passage in each.passages))
 
 
 def _answered(passages: Sequence[Read]) -> Iterator[Measurement]:
@@ -219,14 +158,12 @@ def _answered(passages: Sequence[Read]) -> Iterator[Measurement]:
         yield from all_not_applicable(("generator.answer_span",), "this model tells no spans")
 
 
-def _candidates(
-    passages: Sequence[Read], forms: Sequence[str], answer: str
-) -> tuple[_Candidate, ...]:
+def likely_answers(case: Case) -> tuple[LikelyAnswer, ...]:
     """Return the likely answers of all passages, likeliest first."""
-    asked, stated = WordIndex(forms), WordIndex((answer,))
+    asked, stated = WordIndex(case.forms), WordIndex((case.answer,))
     found = [
-        _Candidate(span, span.score + each.reading.answers, _stated(span.text, asked, stated))
-        for each in passages
+        LikelyAnswer(span, span.score + each.reading.answers, _stated(span.text, asked, stated))
+        for each in case.passages
         for span in each.reading.spans
     ]
     return tuple(sorted(found, key=lambda each: -each.score))
@@ -240,7 +177,7 @@ def _stated(span: str, asked: WordIndex, answer: WordIndex) -> float:
 
 
 def _spans(
-    candidates: Sequence[_Candidate], forms: Sequence[str], answer: str
+    candidates: Sequence[LikelyAnswer], forms: Sequence[str], answer: str
 ) -> Iterator[Measurement]:
     if not candidates:
         yield from all_not_applicable(names_of(_SPANS), "this model tells no spans")
@@ -264,7 +201,7 @@ def _spans(
         "generator.stated_span_gap", min(_NOWHERE, best.score - score) if stated else _NOWHERE
     )
     asked = WordIndex(forms)
-    own = [word for word in content_words(answer) if not asked.holds_related(word)][:_MAX_WORDS]
+    own = [word for word in content_words(answer) if not asked.holds_related(word)][:MAX_WORDS]
     in_spans = names_of(_SPANS)[-2:]
     if not own:
         yield from all_not_applicable(in_spans, "the answer has no words but the question's")
@@ -272,16 +209,3 @@ def _spans(
     for name, count in zip(in_spans, (1, _TOP_SPANS), strict=True):
         held = WordIndex(tuple(each.span.text for each in candidates[:count]))
         yield measured(name, sum(held.holds_related(word) for word in own) / len(own))
-
-
-def _near(claim: str, passages: Sequence[Read]) -> list[Read]:
-    """Return the passages that hold most of a claim's words, and the one that answers best."""
-    claimed_words = content_words(claim)[:_MAX_WORDS] or words(claim)[:_MAX_WORDS]
-
-    def held(read: Read) -> int:
-        index = WordIndex((read.passage,))
-        return sum(index.holds_related(word) for word in claimed_words)
-
-    by_words = sorted(passages, key=held, reverse=True)[:_HELD_AGAINST]
-    best = max(passages, key=lambda read: read.reading.answers)
-    return by_words if best in by_words else [*by_words, best]

@@ -20,7 +20,7 @@ def test_without_a_model_only_rules_are_built() -> None:
 def test_each_model_adds_the_checks_that_use_it() -> None:
     """The sentence model those of similarity and alignment, the cross-encoder its own."""
     assert groups(build_checks(FakeEncoder())) == ("rules", "similarity", "alignment")
-    assert groups(build_checks(None, FakeCrossEncoder())) == ("rules", "crossencoder")
+    assert groups(build_checks(None, FakeCrossEncoder())) == ("rules", "crossencoder", "support")
 
 
 def test_with_both_models_every_group_is_there() -> None:
@@ -33,7 +33,7 @@ def test_with_both_models_every_group_is_there() -> None:
 
 def test_the_groups_of_measurements_are_those_of_the_checks_that_make_them() -> None:
     """In the order of all groups; names that no check measures have none."""
-    names = ("generator.supported", "retriever.empty", "generator.supported_whole", "app.other")
+    names = ("generator.answerable", "retriever.empty", "generator.answer_span", "app.other")
     assert groups_with(names) == ("rules", "crossencoder")
     assert groups_with(()) == ()
     every = [
