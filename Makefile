@@ -92,7 +92,7 @@ train: setup ## Train the bundled detectors anew on the judged runs beside the p
 	OTEL_RAGLOG_ANALYSIS__CHECKS='[rules, similarity]' \
 	    $(BIN)/otel-raglog train $(DATA)/runs/judged.jsonl.gz --out otel_raglog/detect/artifacts/light --name light
 
-reader: ## Make the small cross-encoder anew in build/reader, in about 65 minutes (DATA=../shared/data)
+reader: ## Make the small cross-encoder anew in build/reader, in 80 minutes or so (DATA=../shared/data)
 	training/reader/run.sh $(DATA)
 
 clean: ## Remove what the targets above made

@@ -60,17 +60,22 @@ class FittedStage:
         return total
 
 
+def usable(table: StageTable, settings: Settings) -> npt.NDArray[np.intp]:
+    """Return the columns that a stage's models see: those of its inputs that vary."""
+    chosen = set(settings.inputs.choose(table.stage, table.names))
+    places = [
+        place for place, name in enumerate(table.names) if name in chosen and _varies(table, place)
+    ]
+    return np.array(places, dtype=np.intp)
+
+
 def fit(table: StageTable, settings: Settings) -> FittedStage:
     """Return the models of a stage, fitted to its table. Deterministic: one thread, one seed.
 
-    Class weights are inverse to frequency. Features with one value are left out.
+    Class weights are inverse to frequency. At least one column must be usable.
     """
     names, faulty = table.names, table.faulty.astype(int)
-    chosen = set(settings.inputs.choose(table.stage, names))
-    kept = np.array(
-        [place for place, name in enumerate(names) if name in chosen and _varies(table, place)],
-        dtype=np.intp,
-    )
+    kept = usable(table, settings)
     own = table.values[:, kept]
     medians = np.nanmedian(own, axis=0)
     always = ~np.isnan(own).any(axis=0)

@@ -64,7 +64,7 @@ class Settings:
     forest_trees: int = 300
     forest_leaf: int = 3
     forest_depth: int = 12
-    fewest: int = 5
+    fewest: int = 10
     partitions: int = 3
 
 

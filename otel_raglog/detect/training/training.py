@@ -36,7 +36,7 @@ from otel_raglog.detect.training.examples import (
     tables_of,
 )
 from otel_raglog.detect.training.folds import partitions_of
-from otel_raglog.detect.training.models import FittedStage, compile_stage, fit
+from otel_raglog.detect.training.models import FittedStage, compile_stage, fit, usable
 from otel_raglog.detect.training.settings import DEFAULT, Settings
 from otel_raglog.errors import BadInput
 from otel_raglog.model import FAULT_TYPES, FaultType, Stage
@@ -105,7 +105,8 @@ def out_of_fold(
             table.values[~tested],
             table.faulty[~tested],
         )
-        if tested.any() and 0 < inside.faulty.sum() < len(inside.faulty):
+        both = 0 < inside.faulty.sum() < len(inside.faulty)
+        if tested.any() and both and len(usable(inside, settings)):
             raw[partition, tested] = fit(inside, settings).raw(table.values[tested])
         progress(f"Predicting {table.stage.value} out of fold", number, len(parts))
     return OutOfFold(table, own, raw)
@@ -118,8 +119,8 @@ def train(
 ) -> Trained:
     """Return a detector trained on ``examples``; the same ones and settings give the same.
 
-    Stages with fewer faulty or sound runs than ``settings.fewest`` are left out: rules-1 judges
-    them.
+    Stages with fewer faulty or sound runs than ``settings.fewest``, and those of which nothing was
+    measured, are left out: rules-1 judges them.
 
     Raises:
         BadInput: no stage has enough of both.
@@ -129,12 +130,13 @@ def train(
     stages: dict[Stage, TrainedStage] = {}
     for table in tables_of(examples, names):
         faulty = int(table.faulty.sum())
-        if min(faulty, len(table.faulty) - faulty) >= settings.fewest:
+        enough = min(faulty, len(table.faulty) - faulty) >= settings.fewest
+        if enough and len(usable(table, settings)):
             stages[table.stage] = _train_stage(table, folds, settings, progress)
     if not stages:
         raise BadInput(
             f"nothing to train on: no stage has {settings.fewest} labelled runs of both kinds, "
-            "faulty and sound"
+            "faulty and sound, and measurements of it"
         )
     used = tuple(sorted({names[place] for each in stages.values() for place in each.fitted.kept}))
     columns = {name: place for place, name in enumerate(used)}

@@ -72,3 +72,27 @@ def test_training_twice_gives_the_same_detector() -> None:
     """Its version is a hash of all that decides verdicts."""
     examples = make_examples()
     assert train_detector(examples, SMALL).version == train_detector(examples, SMALL).version
+
+
+def test_a_stage_of_which_nothing_was_measured_is_left_to_rules_1() -> None:
+    """As when one group of checks is tried alone, which measures no embedder."""
+    blind = [
+        replace(
+            each,
+            features=replace(
+                each.features,
+                shared={
+                    name: value
+                    for name, value in each.features.shared.items()
+                    if "rewriter" not in name
+                },
+                steps={},
+            ),
+        )
+        for each in make_examples(60)
+    ]
+    assert Stage.REWRITER not in train(blind, SMALL).stages
+    assert {Stage.RETRIEVER, Stage.GENERATOR} <= train(blind, SMALL).stages.keys()
+    nothing = [replace(each, features=replace(each.features, shared={})) for each in blind]
+    with pytest.raises(BadInput, match="measurements of it"):
+        train(nothing, SMALL)
