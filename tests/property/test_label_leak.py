@@ -2,7 +2,7 @@
 
 import random
 
-from handbook_runs import HANDBOOK, FakeEncoder
+from handbook_runs import HANDBOOK, FakeCrossEncoder, FakeEncoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +12,7 @@ from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import FAULT_TYPES, Stage
 
-CHECKS = build_checks(FakeEncoder())
+CHECKS = build_checks(FakeEncoder(), FakeCrossEncoder())
 SECRET = ("labels", "reference", "injected", "group")
 
 NAMES = st.sampled_from(sorted(HANDBOOK))
