@@ -9,7 +9,16 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from training.reader.batches import Contrast, Examples, Rows, claim_contrast, rewrite_contrast
+from training.reader.batches import (
+    CLAIM_KINDS,
+    REWRITE_KINDS,
+    Contrast,
+    Examples,
+    Row,
+    Rows,
+    claim_contrast,
+    rewrite_contrast,
+)
 from training.reader.model import ANSWERED, SAME_MEANING, SUPPORTED, Reader
 from training.reader.pairs import Pair, encode, padded
 
@@ -23,18 +32,17 @@ def figures(model: Reader, examples: Examples, tokenizer: Tokenizer) -> dict[str
     """Return how well the model does on each kind of example; leaves it in training mode.
 
     ``A_auc``: answered or not. ``A_span``: share of answers whose first and last token are found,
-    give or take one. ``B``, ``C``, ``D``: share of pairs whose right one scores higher.
+    give or take one. Other kinds: share of pairs whose right one scores higher.
     """
     model.eval()
-    spans = [pair for row in examples["A"] if (pair := encode(tokenizer, *row))]
-    auc, exact = _span_figures(model, spans)
-    found = {
-        "A_auc": auc,
-        "A_span": exact,
-        "B_pair": _preferred(model, examples["B"], claim_contrast, SUPPORTED, tokenizer),
-        "D_pair": _preferred(model, examples["D"], claim_contrast, SUPPORTED, tokenizer),
-        "C_pair": _preferred(model, examples["C"], rewrite_contrast, SAME_MEANING, tokenizer),
-    }
+    auc, exact = _span_figures(model, [encode(tokenizer, *row) for row in examples["A"]])
+    found = {"A_auc": auc, "A_span": exact}
+    for kind in sorted(set(CLAIM_KINDS)):
+        rows = examples[kind]
+        found[f"{kind}_pair"] = _preferred(model, rows, claim_contrast, SUPPORTED, tokenizer)
+    for kind in sorted(set(REWRITE_KINDS)):
+        rows = examples[kind]
+        found[f"{kind}_pair"] = _preferred(model, rows, rewrite_contrast, SAME_MEANING, tokenizer)
     model.train()
     return {name: round(figure, 3) for name, figure in found.items()}
 
@@ -69,7 +77,7 @@ def _auc(labels: np.ndarray, scores: np.ndarray) -> float:
 def _preferred(
     model: Reader,
     rows: Rows,
-    contrast_of: Callable[[Sequence[str | None], Tokenizer], Contrast],
+    contrast_of: Callable[[Row, Tokenizer], Contrast],
     label: int,
     tokenizer: Tokenizer,
 ) -> float:

@@ -16,6 +16,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import Tokenizer
 
 from training.reader.base import BUNDLED_MODEL, MODEL_FILE, TOKENIZER_FILE
+from training.reader.limits import MAX_TOKENS
 from training.reader.model import Reader
 from training.reader.pairs import encode, load_tokenizer, padded
 
@@ -23,9 +24,6 @@ WEIGHTS = Path("build/reader/reader.pt")
 FOLDER = Path("build/reader/reader-1")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("bounds", "classes")
-MAX_TOKENS = 160
-"""What the service reads of a text and a passage together."""
-
 _OPSET = 17
 _SAMPLES = (
     ("who wrote the book", "The book was written by Ada Lovelace in 1843."),

@@ -10,10 +10,8 @@ import torch
 from tokenizers import Tokenizer
 
 from training.reader.base import BUNDLED_MODEL, TOKENIZER_FILE
+from training.reader.limits import MARKS, MAX_TEXT_TOKENS, MAX_TOKENS
 
-MAX_TOKENS = 128
-MAX_TEXT_TOKENS = 56
-_MARKS = 3
 _CLS, _SEP = 101, 102
 
 
@@ -35,24 +33,30 @@ def load_tokenizer(folder: Path = BUNDLED_MODEL) -> Tokenizer:
     return tokenizer
 
 
-def encode(tokenizer: Tokenizer, text: str, passage: str, answer: str | None = None) -> Pair | None:
-    """Return the pair, its passage cut around the answer if need be; None if that is not there."""
-    text_ids = tokenizer.encode(text, add_special_tokens=False).ids[:MAX_TEXT_TOKENS]
+def encode(
+    tokenizer: Tokenizer,
+    text: str,
+    passage: str,
+    answer: str | None = None,
+    place: int | None = None,
+) -> Pair:
+    """Return the pair as the service cuts it: the text's last tokens, the passage's first.
+
+    ``place`` is where the answer stands in the passage, in characters.
+
+    Raises:
+        ValueError: the passage as read does not hold all of the answer.
+    """
+    text_ids = tokenizer.encode(text, add_special_tokens=False).ids[-MAX_TEXT_TOKENS:]
     encoded = tokenizer.encode(passage, add_special_tokens=False)
-    room = MAX_TOKENS - _MARKS - len(text_ids)
+    passage_ids = encoded.ids[: MAX_TOKENS - MARKS - len(text_ids)]
     begin = len(text_ids) + 2
-    cut = start = end = 0
-    if answer is not None:
-        found = _tokens_of(answer, passage, encoded.offsets)
-        if found is None:
-            return None
-        first, last = found
-        if last >= room:
-            cut = min(len(encoded.ids) - room, max(0, last - room // 2))
-        start, end = begin + first - cut, begin + last - cut
-    passage_ids = encoded.ids[cut : cut + room]
-    if answer is not None and (start < begin or end >= begin + len(passage_ids)):
-        return None
+    start = end = 0
+    if answer is not None and place is not None:
+        first, last = _tokens_between(place, place + len(answer), encoded.offsets)
+        if last >= len(passage_ids):
+            raise ValueError(f"the answer {answer!r} stands behind what is read")
+        start, end = begin + first, begin + last
     return Pair(
         [_CLS, *text_ids, _SEP, *passage_ids, _SEP],
         [0] * begin + [1] * (len(passage_ids) + 1),
@@ -62,16 +66,10 @@ def encode(tokenizer: Tokenizer, text: str, passage: str, answer: str | None = N
     )
 
 
-def _tokens_of(
-    answer: str, passage: str, offsets: Sequence[tuple[int, int]]
-) -> tuple[int, int] | None:
-    """Return the first and the last token of the answer's first place in the passage."""
-    place = passage.lower().find(answer.lower())
-    if place < 0:
-        return None
-    stop = place + len(answer)
-    tokens = [i for i, (start, end) in enumerate(offsets) if end > place and start < stop]
-    return (tokens[0], tokens[-1]) if tokens else None
+def _tokens_between(begin: int, end: int, offsets: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the first and the last token of a piece of the passage, in characters."""
+    tokens = [i for i, (start, stop) in enumerate(offsets) if stop > begin and start < end]
+    return tokens[0], tokens[-1]
 
 
 def padded(pairs: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -6,42 +6,52 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from training.reader.corpora import Question
+from training.reader.nouns import in_place_of, nouns_of
 from training.reader.texts import (
     NUMBER,
     QUESTION_WORD,
     STOP_WORDS,
     YEAR,
     names_in,
+    normalised,
+    replaced,
     uncapitalised,
     words,
 )
+from training.reader.values import another_number
 
 _QUALIFIERS = (
-    "first",
-    "last",
-    "current",
-    "maximum",
-    "minimum",
-    "official",
-    "average",
-    "annual",
-    "new",
-    "original",
     "in the United States",
     "in Europe",
+    "in Japan",
     "for beginners",
-    "today",
+    "for the first time",
+    "for the second time",
     "before 1990",
     "after 2015",
     "for women",
     "in California",
-    "non-",
+    "on average",
+    "per year",
 )
 _YEAR_STEPS = (-10, -3, -1, 1, 2, 7)
 _ASKED = ("who", "when", "where", "why", "how many", "how")
+_ALIKE_ASKED = {
+    "in what year": "when",
+    "in which year": "when",
+    "how much": "how many",
+}
+"""Question words that ask for what another one asks for, too."""
+
+_LIGHT = frozenset(
+    "called named known located considered famous different various about which there their would"
+    " could should other these those being really actually exactly currently".split()
+)
+"""Long words whose loss may change nothing."""
+
 _NAME_QUESTIONS, _WORD_QUESTIONS = 4000, 3000
 _LONG_WORD_LETTERS = 4
 _MIN_LONG_WORDS = 2
@@ -51,6 +61,14 @@ _SAME_WORDS_SHARE = 0.6
 _PAIR_SHARE, _QUESTION_SHARE = 0.5, 0.4
 
 Change: TypeAlias = Callable[[], str]
+
+
+class Recorded(NamedTuple):
+    """A rewrite that a model wrote, beside the one that people wrote."""
+
+    gold: str
+    rewrite: str
+    exact: bool
 
 
 class RewritePair(NamedTuple):
@@ -63,63 +81,94 @@ class RewritePair(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Names and words that stand in for others."""
+    """Names, words and nouns that stand in for others."""
 
     names: Sequence[str]
     words: Sequence[str]
+    nouns: Sequence[str]
 
 
 def vocabulary_of(questions: Sequence[Question]) -> Vocabulary:
-    """Return names of the first documents and long words of the first questions."""
+    """Return names of the first documents, long words of the first questions, nouns of all."""
     return Vocabulary(
         [name for q in questions[:_NAME_QUESTIONS] for name in names_in(q.document)[:2]],
         [word for q in questions[:_WORD_QUESTIONS] for word in _long_words(q.text)],
+        nouns_of(q.text for q in questions),
     )
 
 
 def rewrite_pairs(
-    rewrites: Iterable[dict[str, Any]], questions: Sequence[Question], rng: Random
+    recorded: Iterable[Recorded], questions: Sequence[Question], rng: Random
 ) -> list[RewritePair]:
     """Return the examples C: of recorded rewrites first, then of questions."""
     vocabulary = vocabulary_of(questions)
     pairs: list[RewritePair] = []
-    for row in rewrites:
+    for row in recorded:
         pairs += _of_recorded(row, vocabulary, rng)
     for question in questions:
         if rng.random() < _QUESTION_SHARE:
             same = paraphrased(question.text, rng)
             base = same if rng.random() < _SAME_WORDS_SHARE else question.text
-            other = changed(base, vocabulary, rng)
-            if other not in {same, question.text}:
-                pairs.append(RewritePair(question.text, same, other))
-    return pairs
+            pairs.append(RewritePair(question.text, same, changed(base, vocabulary, rng)))
+    return [pair for pair in pairs if keeps_apart(pair)]
 
 
-def _of_recorded(row: dict[str, Any], vocabulary: Vocabulary, rng: Random) -> list[RewritePair]:
+def keeps_apart(pair: RewritePair) -> bool:
+    """Return whether the other rewrite has other words than both question and rewrite."""
+    question, same, other = (normalised(text.replace("_", " ")) for text in pair)
+    return other not in {question, same}
+
+
+def _of_recorded(row: Recorded, vocabulary: Vocabulary, rng: Random) -> list[RewritePair]:
     """Return up to two pairs: one by rule, one around a model's own close paraphrase."""
-    gold, rewrite = row.get("gold_rewrite"), row["rewrite"]
-    if not gold or len(gold) < _MIN_GOLD_LETTERS:
+    gold, rewrite = row.gold, row.rewrite
+    if len(gold) < _MIN_GOLD_LETTERS:
         return []
     pairs = []
-    exact = bool(rewrite) and row["exact"] and rewrite != gold
+    exact = bool(rewrite) and row.exact and rewrite != gold
     same = rewrite if exact else paraphrased(gold, rng)
     other = changed(gold if rng.random() < _PAIR_SHARE else same, vocabulary, rng)
-    if other not in {gold, same} and rng.random() < _PAIR_SHARE:
+    if rng.random() < _PAIR_SHARE:
         pairs.append(RewritePair(gold, same, other))
-    if not row["exact"] and rewrite and _nearly_same_words(gold, rewrite):
-        other = changed(rewrite, vocabulary, rng)
-        if other != rewrite:
-            pairs.append(RewritePair(gold, rewrite, other))
+    if not row.exact and rewrite and _keeps_meaning(gold, rewrite):
+        pairs.append(RewritePair(gold, rewrite, changed(rewrite, vocabulary, rng)))
     return pairs
 
 
-def _nearly_same_words(gold: str, rewrite: str) -> bool:
+def _keeps_meaning(gold: str, rewrite: str) -> bool:
+    """Return whether a model's rewrite has most words of the gold one, and all of its facts.
+
+    No name, number or year is lost or added, and both ask with the same word. Where the gold
+    rewrite shows no names, as in lower case, no content word may be lost.
+    """
     ours, theirs = set(words(gold)) - STOP_WORDS, set(words(rewrite)) - STOP_WORDS
-    return bool(ours) and len(ours & theirs) / len(ours | theirs) > _SAME_WORDS_SHARE
+    if not ours or len(ours & theirs) / len(ours | theirs) <= _SAME_WORDS_SHARE:
+        return False
+    if _asked_word(gold) != _asked_word(rewrite) or _numbers(gold) != _numbers(rewrite):
+        return False
+    lost, added = _name_words(gold) - theirs, _name_words(rewrite) - ours
+    return not lost and not added and (bool(_name_words(gold)) or ours <= theirs)
+
+
+def _asked_word(text: str) -> str:
+    asked = QUESTION_WORD.match(text)
+    return asked.group(1).lower() if asked else ""
+
+
+def _numbers(text: str) -> set[str]:
+    return {word for word in words(text) if any(letter.isdigit() for letter in word)}
+
+
+def _name_words(text: str) -> set[str]:
+    return {word for name in names_in(text) for word in words(name)} - STOP_WORDS
 
 
 def _long_words(text: str, begin: int = 0) -> list[str]:
-    return [word for word in text.rstrip("?").split()[begin:] if len(word) > _LONG_WORD_LETTERS]
+    return [
+        word
+        for word in text.rstrip("?").split()[begin:]
+        if len(word) > _LONG_WORD_LETTERS and word.lower() not in _LIGHT
+    ]
 
 
 def paraphrased(question: str, rng: Random) -> str:
@@ -148,6 +197,7 @@ def changed(text: str, vocabulary: Vocabulary, rng: Random) -> str:
         *_question_word_changes(text, rng),
         lambda: _narrowed(text, rng),
         *_word_changes(text, vocabulary, rng),
+        *_noun_changes(text, vocabulary, rng),
         lambda: re.sub(r"\b(is|are|was|were|did|does|do|can)\b", r"\1 not", text, count=1),
     ]
     return rng.choice(changes)()
@@ -160,32 +210,34 @@ def _number_changes(text: str, rng: Random) -> list[Change]:
     if years:
         year = years[0]
         changes += [
-            lambda: text.replace(year, str(int(year) + rng.choice(_YEAR_STEPS))),
-            lambda: re.sub(rf"\s*(in|of|since|for)?\s*{year}", "", text),
+            lambda: replaced(text, year, str(int(year) + rng.choice(_YEAR_STEPS))),
+            lambda: re.sub(rf"\s*\b(in|of|since|for)?\s*\b{year}\b", "", text),
         ]
     numbers = [number for number in NUMBER.findall(text) if number not in years]
     if numbers:
-        changes.append(lambda: text.replace(numbers[0], str(rng.randint(2, 99)), 1))
+        changes.append(lambda: replaced(text, numbers[0], another_number(numbers[0], rng)))
     return changes
 
 
 def _name_changes(text: str, vocabulary: Vocabulary, rng: Random) -> list[Change]:
     """Another name (twice as likely), no name."""
-    names = [n for n in names_in(text) if not text.startswith(n) or len(n.split()) > 1]
+    names = names_in(text)
     if not names:
         return []
     name = rng.choice(names)
-    changes: list[Change] = [lambda: text.replace(name, rng.choice(vocabulary.names))] * 2
+    changes: list[Change] = [lambda: replaced(text, name, rng.choice(vocabulary.names))] * 2
     if len(text.split()) - len(name.split()) > _MIN_WORDS_LEFT:
-        changes.append(lambda: " ".join(text.replace(name, "").split()))
+        changes.append(lambda: " ".join(replaced(text, name, "").split()))
     return changes
 
 
 def _question_word_changes(text: str, rng: Random) -> list[Change]:
+    """Another question word, but none that may ask for the same."""
     asked = QUESTION_WORD.match(text)
     if not asked:
         return []
-    others = [word for word in _ASKED if word != asked.group(1).lower()]
+    word = asked.group(1).lower()
+    others = [other for other in _ASKED if other not in {word, _ALIKE_ASKED.get(word)}]
     return [lambda: rng.choice(others) + text[asked.end() :]]
 
 
@@ -214,3 +266,13 @@ def _word_changes(text: str, vocabulary: Vocabulary, rng: Random) -> list[Change
             for word in text.split()
         ),
     ]
+
+
+def _noun_changes(text: str, vocabulary: Vocabulary, rng: Random) -> list[Change]:
+    """Another noun in the place of one, such as "book" for "game"."""
+    nouns = [word for word in text.rstrip("?").split() if word in vocabulary.nouns]
+    if not nouns:
+        return []
+    noun = rng.choice(nouns)
+    others = in_place_of(noun, vocabulary.nouns)
+    return [lambda: replaced(text, noun, rng.choice(others))] if others else []

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TypeAlias
 
-from training.reader.answers import ClaimPair
+from training.reader.answers import ClaimPair, is_read_whole
 from training.reader.corpora import DocumentKey, Library
+from training.reader.limits import Limits
 from training.reader.texts import (
     NAME,
-    NUMBER,
-    YEAR,
+    Span,
     capitalised,
     names_in,
+    places,
+    replaced,
+    sentence_spans,
     sentences,
+    share_known,
     uncapitalised,
-    window,
     words,
 )
+from training.reader.values import ValueKind, values_in, with_another
 
 _DOCUMENTS, _PAIRS = 30_000, 16_000
 _MIN_WORDS, _MAX_WORDS = 8, 40
 _MAX_CLAUSE_WORDS = 25
-_YEAR_STEPS = (-12, -4, -1, 1, 3, 9)
 _SHUFFLED_SHARE = 0.6
 _LEAD_SHARE = 0.3
+_KNOWN_SHARE = 0.6
+"""A clause of which more of the words stand in a passage may be supported there."""
+
 _NEGATE = (r"\b(is|are|was|were|has|have|had|can|could|will|would)\b(?! not)", r"\1 not")
-_AFFIRM = (r"\bnot\b ?", "")
+_AFFIRM = (r"\b(?<!or )not\b(?! only| necessarily| to mention) ?", "")
 _OPPOSITES = dict(
     pair.split("-")
     for pair in (
@@ -38,7 +44,7 @@ _OPPOSITES = dict(
         " smallest-largest won-lost lost-won most-least early-late late-early began-ended"
         " ended-began all-none many-few male-female brother-sister father-mother mother-father"
         " son-daughter daughter-son major-minor older-younger younger-older American-British"
-        " British-American French-German German-French good-bad left-right above-below always-never"
+        " British-American French-German German-French good-bad above-below always-never"
         " never-always often-rarely allowed-forbidden up-down rise-fall rose-fell fell-rose"
         " opened-closed founded-dissolved highest-lowest lowest-highest best-worst long-short"
         " large-small small-large"
@@ -53,18 +59,33 @@ _LEADS = (
     "",
 )
 _FRONTED = re.compile(r"^((?:In|On|At|After|During|Since|By|For) [^,]{3,50}), (.+?)([.!?]?)$")
-_TWO_CLAUSES = re.compile(r"^(.{20,}?), (?:and|but|while) (.{25,})$")
+_TWO_CLAUSES = re.compile(
+    r"^(.{20,}?), (?:and|but|while) ((?:he|she|it|they|the|this|these|his|her|its|their|[A-Z]).{20,})$"
+)
+_ASIDE = re.compile(r",\s*(which|who|including|such as)[^,.]*,")
+_FILLING = re.compile(
+    r"\b(also|however|then|therefore|furthermore|moreover|thus)\b,? ?", re.IGNORECASE
+)
+_LIST_WORDS = frozenset("and or of the de von van with married between versus vs".split())
+_LIKELY: Mapping[ValueKind, int] = {
+    "year": 2,
+    "month": 1,
+    "number": 2,
+    "number word": 1,
+    "name": 3,
+}
+"""How much likelier than most changes another value is."""
 
-Change: TypeAlias = Callable[[], str]
+Change: TypeAlias = Callable[[], str | None]
 
 
-def sentence_pairs(library: Library, rng: Random) -> list[ClaimPair]:
+def sentence_pairs(library: Library, limits: Limits, rng: Random) -> list[ClaimPair]:
     """Return up to 16,000 pairs, each of one sentence of a document, with no question."""
-    keys = [key for key in library.documents if key not in library.excluded]
+    keys = list(library.documents)
     rng.shuffle(keys)
     pairs: list[ClaimPair] = []
     for key in keys[:_DOCUMENTS]:
-        pairs += _pair_of(key, keys, library, rng)
+        pairs += _pair_of(key, keys, library, limits, rng)
         if len(pairs) >= _PAIRS:
             break
     rng.shuffle(pairs)
@@ -72,40 +93,49 @@ def sentence_pairs(library: Library, rng: Random) -> list[ClaimPair]:
 
 
 def _pair_of(
-    key: DocumentKey, keys: list[DocumentKey], library: Library, rng: Random
+    key: DocumentKey, keys: Sequence[DocumentKey], library: Library, limits: Limits, rng: Random
 ) -> list[ClaimPair]:
     """Return at most one pair of the document."""
     document = library.documents[key]
-    fitting = [
-        sentence
-        for sentence in sentences(document)
-        if _MIN_WORDS <= len(sentence.split()) <= _MAX_WORDS and sentence[0].isalnum()
-    ]
+    fitting = [span for span in sentence_spans(document) if _is_statement(document, span)]
     if len(fitting) < 2:  # alone, a sentence would be the whole passage
         return []
-    sentence = rng.choice(fitting)
-    passage = window(document, sentence, rng)
-    if sentence not in passage:
-        return []
-    other = _other_document(sentence, key, keys, library, rng)
+    span = rng.choice(fitting)
+    sentence = document[span.begin : span.end]
+    other = other_document(sentence, key, keys, library, rng)
     supported = reworded(sentence, rng)
-    unsupported = damaged(supported, passage, other, rng)
-    if not unsupported or unsupported == supported or unsupported in passage:
+    passage = limits.passage(document, span, limits.room_beside(supported), rng)
+    if passage is None:
         return []
-    return [ClaimPair(None, supported, unsupported, passage, passage)]
+    unsupported = damaged(supported, passage.text, other, rng)
+    if not unsupported or unsupported == supported or unsupported in passage.text:
+        limits.dropped["D: nothing to damage"] += 1
+        return []
+    pair = ClaimPair(None, supported, unsupported, passage.text, passage.text)
+    return [pair] if is_read_whole(pair, limits) else []
 
 
-def _other_document(
-    sentence: str, key: DocumentKey, keys: list[DocumentKey], library: Library, rng: Random
+def _is_statement(document: str, span: Span) -> bool:
+    """Return whether a sentence is whole, and neither short nor long."""
+    sentence = document[span.begin : span.end]
+    return (
+        _MIN_WORDS <= len(sentence.split()) <= _MAX_WORDS
+        and sentence[0].isalnum()
+        and sentence.rstrip('"\u201d)')[-1:] in {".", "!"}
+    )
+
+
+def other_document(
+    sentence: str,
+    key: DocumentKey | None,
+    keys: Sequence[DocumentKey],
+    library: Library,
+    rng: Random,
 ) -> str:
     """Return a document that shares the sentence's first name, if any, to take names from."""
     names = names_in(sentence)
     if names:
-        alike = [
-            other
-            for other in library.with_word.get(words(names[0])[0], [])
-            if other != key and other not in library.excluded
-        ]
+        alike = [other for other in library.with_word.get(words(names[0])[0], []) if other != key]
         if alike:
             return library.documents[rng.choice(alike)]
     return library.documents[rng.choice(keys)]
@@ -123,20 +153,17 @@ def reworded(sentence: str, rng: Random) -> str:
 
 
 def _shortened(text: str, rng: Random) -> str:
-    """Return the text less brackets, asides or filling words, as drawn."""
+    """Return the text less brackets, asides or filling words, as drawn.
+
+    Words that limit what is said, such as "about" or "mainly", stay.
+    """
     form = rng.random()
     if form < 0.3:  # shares of the rules, which overlap
-        text = re.sub(r"\s*\([^)]*\)", "", text)
+        text = re.sub(r"\s*\([^()]*\)", "", text)
     if form < 0.5:
-        text = re.sub(r",\s*(which|who|including|such as)[^,.]*,", " ", text)
+        text = _ASIDE.sub(" ", text)
     if 0.3 < form < 0.6:
-        text = re.sub(
-            r"\b(also|however|then|therefore|furthermore|moreover|thus|mainly|approximately|about)"
-            r"\b,? ?",
-            "",
-            text,
-            flags=re.IGNORECASE,
-        )
+        text = _FILLING.sub("", text)
     return text
 
 
@@ -158,78 +185,47 @@ def damaged(text: str, passage: str, other: str, rng: Random) -> str | None:
     Values that stand elsewhere in the passage are preferred: what is wrong must not be seen from
     the words alone. ``other`` is a document that gives names and clauses.
     """
-    years, names = YEAR.findall(text), names_in(text)
-    numbers = [number for number in NUMBER.findall(text) if number not in years]
-    year, number, name = (rng.choice(found) if found else None for found in (years, numbers, names))
-    near = _near_values(passage, year, number, name)
     changes = [
-        *_year_changes(text, year, near, rng),
-        *_number_changes(text, number, near, rng),
-        *_name_changes(text, name, near, other, rng),
-        *_swapped_names(text, names, rng),
+        *_value_changes(text, passage, other, rng),
+        *_swapped_names(text, names_in(text), rng),
         *_opposite_changes(text),
-        *_added_clauses(text, other, rng),
+        *_added_clauses(text, passage, other, rng),
     ]
     return rng.choice(changes)() if changes else None
 
 
-def _near_values(passage: str, year: str | None, number: str | None, name: str | None) -> list[str]:
-    """Return what may stand in for a value of the text: names, or else numbers, or else years.
+def _value_changes(text: str, passage: str, other: str, rng: Random) -> list[Change]:
+    """Another value of each kind that the text has."""
+    changes: list[Change] = []
+    values = values_in(text)
+    for kind, times in _LIKELY.items():
+        found = [value for value in values if value.kind == kind]
+        if found:
+            value = rng.choice(found)
+            changes += [
+                lambda value=value: with_another(text, value, passage, rng, elsewhere=other)
+            ] * times
+    return changes
 
-    One list for all three, so a number of a text with a name may become a name of the passage.
-    """
-    if name:
-        return [found for found in names_in(passage) if found not in name and name not in found]
-    if number:
-        return [found for found in NUMBER.findall(passage) if found != number]
-    return [found for found in YEAR.findall(passage) if found != year]
 
-
-def _year_changes(text: str, year: str | None, near: list[str], rng: Random) -> list[Change]:
-    """Another year (twice as likely as most changes)."""
-    if not year:
+def _swapped_names(text: str, names: Sequence[str], rng: Random) -> list[Change]:
+    """Two names in each other's place, unless they stand in one list."""
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) < 2:
         return []
-
-    def change() -> str:
-        if near and rng.random() < 0.6:
-            return text.replace(year, rng.choice(near))
-        return text.replace(year, str(int(year) + rng.choice(_YEAR_STEPS)))
-
-    return [change] * 2
-
-
-def _number_changes(text: str, number: str | None, near: list[str], rng: Random) -> list[Change]:
-    """Another number (twice as likely as most changes)."""
-    if not number:
+    one, two = rng.sample(distinct, 2)
+    if one in two or two in one or _are_listed(text, one, two):
         return []
-
-    def change() -> str:
-        if near and rng.random() < 0.5:
-            return text.replace(number, rng.choice(near), 1)
-        return text.replace(number, str(rng.randint(2, 99)), 1)
-
-    return [change] * 2
+    return [lambda: replaced(replaced(replaced(text, one, "\0"), two, one), "\0", two)]
 
 
-def _name_changes(
-    text: str, name: str | None, near: list[str], other: str, rng: Random
-) -> list[Change]:
-    """Another name in its place (three times as likely as most changes)."""
-    if not name:
-        return []
-    pool = near if near and rng.random() < 0.7 else names_in(other)
-    pool = [found for found in pool if found != name]
-    return [lambda: text.replace(name, rng.choice(pool))] * 3 if pool else []
-
-
-def _swapped_names(text: str, names: list[str], rng: Random) -> list[Change]:
-    """Two names in each other's place."""
-    if len(names) < 2:
-        return []
-    one, two = rng.sample(names, 2)
-    if one in two or two in one:
-        return []
-    return [lambda: text.replace(one, "\0").replace(two, one).replace("\0", two)]
+def _are_listed(text: str, one: str, two: str) -> bool:
+    """Return whether only names, commas and such words stand between the two."""
+    found = sorted(place for name in (one, two) for place in places(text, name)[:1])
+    if len(found) < 2:
+        return True
+    between = re.findall(r"\b[a-z]\w*", text[found[0].end : found[1].begin])
+    return not set(between) - _LIST_WORDS
 
 
 def _opposite_changes(text: str) -> list[Change]:
@@ -245,9 +241,14 @@ def _opposite_changes(text: str) -> list[Change]:
     return changes
 
 
-def _added_clauses(text: str, other: str, rng: Random) -> list[Change]:
+def _added_clauses(text: str, passage: str, other: str, rng: Random) -> list[Change]:
     """A sentence of the other document behind the text, or in its place."""
-    fitting = [s for s in sentences(other) if _MIN_WORDS < len(s.split()) < _MAX_CLAUSE_WORDS]
+    fitting = [
+        sentence
+        for sentence in sentences(other)
+        if _MIN_WORDS < len(sentence.split()) < _MAX_CLAUSE_WORDS
+        and share_known(sentence, passage) < _KNOWN_SHARE
+    ]
     if not fitting:
         return []
     clause = rng.choice(fitting).rstrip(".")

@@ -1,17 +1,25 @@
-"""Plain text work that all examples share: sentences, names and numbers, passages."""
+"""Plain text work that all examples share: whole words, sentences, names, kinds of answers."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from random import Random
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["date", "year", "number", "number word", "name", "phrase"]
 
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_SENTENCE_BREAK = re.compile(r'(?<=[.!?])\s+(?=[A-Z0-9"\u201c(])')
-_DATE = re.compile(
-    rf"\b(?:(?:{_MONTHS}) \d{{1,2}}, \d{{4}}|\d{{1,2}} (?:{_MONTHS}) \d{{4}}|(?:{_MONTHS}) \d{{4}})\b"
+MONTHS = tuple(
+    "January February March April May June July August September October November December".split()
+)
+_MONTH = "|".join(MONTHS)
+_SENTENCE_END = re.compile(r'[.!?]["\u201d\u2019)\]]*\s+(?=[A-Z0-9"\u201c(])')
+_ABBREVIATION = re.compile(
+    r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|St|Jr|Sr|No|vs|Mt|Lt|Col|Gen|Prof|Inc|Co|Ltd|Capt|Sgt|Rev|Gov"
+    r"|Sen|Rep|Ft|ca|approx|Op|Vol|al|feat|Bros))\.$"
+)
+DATE = re.compile(
+    rf"\b(?:(?:{_MONTH}) \d{{1,2}}, \d{{4}}|\d{{1,2}} (?:{_MONTH}) \d{{4}}|(?:{_MONTH}) \d{{4}})\b"
 )
 YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-9]{2}\b")
 NUMBER = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
@@ -28,13 +36,29 @@ STOP_WORDS = frozenset(
     "a an the of in on at is are was were did does do who what which when where how many much to"
     " for and by with from it its that this as be has have had".split()
 )
-_NUMBER_WORDS = frozenset(
+NUMBER_WORDS = tuple(
     "one two three four five six seven eight nine ten eleven twelve twenty thirty hundred".split()
 )
-_NO_NAMES = frozenset("The In It He She This A An On At As For However After When While".split())
-_WINDOW_WORDS = 85
+_ARTICLES = frozenset(("The", "A", "An"))
+_OPENERS = frozenset(
+    "The A An In It He She This On At As For However After When While During Since By From With"
+    " Although Though Despite Because There These Those They Their His Her Its If But And Or Of To"
+    " Some Many Most Several Other Both One Two Three First Under Before Between Until Unlike"
+    " According Also Then Here Where Who Whose What Which Why How Are Is Was Were Do Does Did Has"
+    " Have Had Can Could Will Would Yes No Not".split()
+)
+"""Words with a capital because a sentence begins with them."""
+
+_TIMES = frozenset((*MONTHS, *"Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()))
 _MIN_CANDIDATE_LETTERS = 4
 _PHRASES = 6
+
+
+class Span(NamedTuple):
+    """A piece of a text, in characters; ``end`` is behind it."""
+
+    begin: int
+    end: int
 
 
 def words(text: str) -> list[str]:
@@ -42,9 +66,27 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
+def normalised(text: str) -> str:
+    """Return the words of a text alone: equal for texts that differ in case and punctuation."""
+    return " ".join(words(text))
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """Return where the sentences of a text are, in order.
+
+    A sentence ends where a capital or a number follows a full stop, but not behind an abbreviation.
+    """
+    found, begin = [], 0
+    for match in _SENTENCE_END.finditer(text):
+        if not _ABBREVIATION.search(text[begin : match.start() + 1]):
+            found.append(Span(begin, len(text[: match.end()].rstrip())))
+            begin = match.end()
+    return [*found, Span(begin, len(text))] if text[begin:].strip() else found
+
+
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, cut where a capital or a number follows a full stop."""
-    return [sentence for sentence in _SENTENCE_BREAK.split(text) if sentence.strip()]
+    """Return the sentences of a text."""
+    return [text[span.begin : span.end] for span in sentence_spans(text)]
 
 
 def capitalised(text: str) -> str:
@@ -57,9 +99,27 @@ def uncapitalised(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+@lru_cache(maxsize=50_000)
+def _pattern(part: str, *, whole: bool) -> re.Pattern[str]:
+    behind = r"(?!\w)" if whole or part[-1:].isdigit() else ""
+    return re.compile(rf"(?<!\w){re.escape(part)}{behind}", re.IGNORECASE)
+
+
+def places(text: str, part: str) -> list[Span]:
+    """Return where ``part`` stands in the text as whole words, in any case."""
+    if part.lower() not in text.lower():
+        return []
+    return [Span(*match.span()) for match in _pattern(part, whole=True).finditer(text)]
+
+
 def holds(text: str, part: str) -> bool:
-    """Return whether ``part`` stands in the text, in any case."""
-    return part.lower() in text.lower()
+    """Return whether ``part`` stands in the text, in any case, perhaps with an ending."""
+    return part.lower() in text.lower() and _pattern(part, whole=False).search(text) is not None
+
+
+def knows(text: str, part: str) -> bool:
+    """Return whether the words of ``part`` stand in the text one behind the other."""
+    return f" {normalised(part)} " in f" {normalised(text)} "
 
 
 def overlap(one: str, other: str) -> bool:
@@ -67,67 +127,92 @@ def overlap(one: str, other: str) -> bool:
     return holds(one, other) or holds(other, one)
 
 
+def replaced(text: str, part: str, other: str) -> str:
+    """Return the text with ``other`` wherever ``part`` stands as whole words of the same case."""
+    return re.sub(rf"(?<!\w)(?<!\d[.,]){re.escape(part)}(?!\w)(?![.,]\d)", lambda _: other, text)
+
+
+def share_known(text: str, passage: str) -> float:
+    """Return the share of the text's content words that stand in the passage."""
+    content = set(words(text)) - STOP_WORDS
+    return len(content & set(words(passage))) / max(1, len(content))
+
+
 def kind_of(answer: str) -> Kind:
     """Return what an answer is, so that a wrong one of the same kind can be found."""
     answer = answer.strip()
-    if _DATE.search(answer):
+    if DATE.search(answer):
         return "date"
     if YEAR.fullmatch(answer):
         return "year"
     if NUMBER.search(answer):
         return "number"
-    if answer.lower() in _NUMBER_WORDS:
+    if answer.lower() in NUMBER_WORDS:
         return "number word"
     return "name" if NAME.match(answer) else "phrase"
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names of a text: capitalised words, as far as they stand together."""
+    """Return the names of a text: capitalised words, as far as they stand together.
+
+    A single word that begins a sentence is a name only if it has a capital elsewhere, too.
+    """
+    found: list[str] = []
+    unsure: dict[int, str] = {}
+    inside: set[str] = set()
+    for match in NAME.finditer(text):
+        begins = _begins_sentence(text, match.start())
+        name = _without_openers(match.group(0), _OPENERS if begins else _ARTICLES)
+        if len(name) < _MIN_CANDIDATE_LETTERS or name in _TIMES:
+            continue
+        if begins and name == match.group(0) and " " not in name:
+            unsure[len(found)] = name
+        else:
+            inside.update(name.split())
+        found.append(name)
     return [
-        name
-        for name in NAME.findall(text)
-        if len(name) >= _MIN_CANDIDATE_LETTERS and name.split()[0] not in _NO_NAMES
+        name for place, name in enumerate(found) if place not in unsure or unsure[place] in inside
     ]
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    before = text[max(0, place - 12) : place].rstrip('"\u201c( ')
+    return not before or (before[-1] in ".!?" and not _ABBREVIATION.search(before))
+
+
+def _without_openers(name: str, openers: frozenset[str]) -> str:
+    parts = name.split()
+    while parts and (parts[0] in openers or parts[0] in {"of", "the", "and", "&"}):
+        del parts[0]
+    return re.sub(r"['\u2019](s)?$", "", " ".join(parts))
 
 
 def candidates(text: str, kind: Kind, rng: Random) -> list[str]:
     """Return what stands in a text and could be an answer of that kind; phrases are drawn."""
     if kind == "date":
-        return _DATE.findall(text)
+        return DATE.findall(text)
     if kind == "year":
         return YEAR.findall(text)
     if kind == "number":
-        return NUMBER.findall(text)
+        return [number for number in NUMBER.findall(text) if not YEAR.fullmatch(number)]
     if kind == "number word":
-        return [word for word in re.findall(r"\b[a-z]+\b", text.lower()) if word in _NUMBER_WORDS]
+        return [word for word in re.findall(r"\b[a-z]+\b", text.lower()) if word in NUMBER_WORDS]
     if kind == "name":
         return names_in(text)
     return _phrases(text, rng)
 
 
 def _phrases(text: str, rng: Random) -> list[str]:
-    """Return a few runs of one to four words."""
+    """Return a few runs of one to four words that neither begin nor end with a stop word."""
     all_words = text.split()
     found = []
     for _ in range(_PHRASES):
         length = rng.randint(1, 4)
         begin = rng.randrange(max(1, len(all_words) - length))
-        found.append(" ".join(all_words[begin : begin + length]).strip('.,;:()"'))
+        run = all_words[begin : begin + length]
+        while run and run[0].lower() in STOP_WORDS:
+            del run[0]
+        while run and run[-1].lower() in STOP_WORDS:
+            del run[-1]
+        found.append(" ".join(run).strip('.,;:()"'))
     return [phrase for phrase in found if len(phrase) > _MIN_CANDIDATE_LETTERS]
-
-
-def window(text: str, anchor: str | None, rng: Random) -> str:
-    """Return at most 85 words of the text, drawn among those runs that hold ``anchor``."""
-    all_words = text.split()
-    if len(all_words) <= _WINDOW_WORDS:
-        return text
-    last = len(all_words) - _WINDOW_WORDS
-    if anchor is None:
-        begin = rng.randrange(last + 1)
-    else:
-        before = len(text[: text.lower().find(anchor.lower())].split())
-        earliest = max(0, before + len(anchor.split()) - _WINDOW_WORDS)
-        latest = min(before, last)
-        begin = rng.randint(min(earliest, latest), max(earliest, latest))
-        begin = max(0, min(begin, last))
-    return " ".join(all_words[begin : begin + _WINDOW_WORDS])

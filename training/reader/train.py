@@ -23,9 +23,6 @@ from training.reader.pairs import load_tokenizer, padded
 EXAMPLES = Path("build/reader/examples.json")
 WEIGHTS = Path("build/reader/reader.pt")
 STEPS = 3500
-_HELD_BACK = 240
-"""Examples of each kind that are for the figures alone."""
-
 _WARM_UP_STEPS = 100
 _LOWEST_RATE = 0.05
 _BASE_RATE, _HEAD_RATE = 1e-4, 1e-3
@@ -111,22 +108,22 @@ def losses(
         yield trainer.step(batch)
 
 
-def split(examples: Examples) -> tuple[Examples, Examples]:
-    """Return the examples to train on, and the first of each kind, which are held back."""
-    return (
-        {kind: rows[_HELD_BACK:] for kind, rows in examples.items()},
-        {kind: rows[:_HELD_BACK] for kind, rows in examples.items()},
-    )
-
-
 def train(
-    trainer: Trainer, examples: Examples, tokenizer: Tokenizer, *, steps: int, seed: int, out: Path
+    trainer: Trainer,
+    examples: dict[str, Examples],
+    tokenizer: Tokenizer,
+    *,
+    steps: int,
+    seed: int,
+    out: Path,
 ) -> None:
-    """Train, show losses and figures on the way, and write the weights, also in between."""
-    to_train_on, held_back = split(examples)
+    """Train, show losses and figures on the way, and write the weights, also in between.
+
+    The figures are of what was held back (``dev``): of other documents than it trains on.
+    """
     begun = time.monotonic()
     shown: tuple[float, ...] = ()
-    for step, now in enumerate(losses(trainer, to_train_on, tokenizer, Random(seed))):
+    for step, now in enumerate(losses(trainer, examples["train"], tokenizer, Random(seed))):
         shown = tuple(
             _SMOOTHING * old + (1 - _SMOOTHING) * new
             for old, new in zip(shown or now, now, strict=True)
@@ -135,7 +132,7 @@ def train(
             values = " ".join(f"{value:.3f}" for value in shown)
             print(f"{step} {values} {time.monotonic() - begun:.0f}s", flush=True)
         if step + 1 == steps or (step and step % _EVALUATE_EVERY == 0):
-            print(f"{step} {figures(trainer.model, held_back, tokenizer)}", flush=True)
+            print(f"{step} {figures(trainer.model, examples['dev'], tokenizer)}", flush=True)
             torch.save(trainer.model.state_dict(), out)
         if step + 1 == steps:
             return

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from random import Random
+from typing import TypeAlias
 
 from training.reader.texts import LEADING_AUXILIARY, QUESTION_WORD, capitalised
 
@@ -19,6 +21,15 @@ _BARE, _THE_ANSWER_IS, _REPEATS_QUESTION = 0.15, 0.22, 0.3
 
 _LEAD_SHARE = 0.35
 _SHORT_REST_WORDS = 3
+
+Wording: TypeAlias = Callable[[str], str]
+"""An answer to a claim."""
+
+
+def wording_of(question: str, rng: Random) -> Wording:
+    """Return one way, drawn, to word any answer to the question: right and wrong ones alike."""
+    seed = rng.getrandbits(32)
+    return lambda answer: claim(question, answer, Random(seed))
 
 
 def claim(question: str, answer: str, rng: Random) -> str:
