@@ -8,7 +8,7 @@ from otel_raglog.checks.alignment.generator import GeneratorAlignment
 from otel_raglog.checks.alignment.reranker import RerankerAlignment
 from otel_raglog.checks.alignment.retriever import RetrieverAlignment
 from otel_raglog.checks.alignment.rewriter import RewriterAlignment
-from otel_raglog.checks.check import Check
+from otel_raglog.checks.check import Check, Suspect, Unit
 from otel_raglog.checks.crossencoder.assembly import AssemblyReading
 from otel_raglog.checks.crossencoder.embedder import EmbedderReading
 from otel_raglog.checks.crossencoder.generator import GeneratorReading
@@ -31,7 +31,7 @@ from otel_raglog.checks.similarity.reranker import RerankerSimilarity
 from otel_raglog.checks.similarity.retriever import RetrieverSimilarity
 from otel_raglog.checks.similarity.rewriter import RewriterSimilarity
 
-__all__ = ["GROUPS", "READING_CHECKS", "Check", "build_checks", "groups_with"]
+__all__ = ["GROUPS", "READING_CHECKS", "Check", "build_checks", "groups_with", "sizes"]
 
 
 GROUPS = ("rules", "similarity", "alignment", "crossencoder", "support")
@@ -81,6 +81,20 @@ def build_checks(
     if cross_encoder is not None:
         found += [check(cross_encoder) for check in READING_CHECKS]
     return tuple(found)
+
+
+def sizes() -> frozenset[str]:
+    """Return the measurements that count something without bound, of which neither end is suspect.
+
+    How many chunks were retrieved, for example: it describes a pipeline, and no fault.
+    """
+    return frozenset(
+        item.name
+        for kind in (_RULES, _SIMILARITY, _ALIGNMENT, READING_CHECKS)
+        for check in kind
+        for item in check.declarations
+        if item.suspect is Suspect.NEITHER and item.unit in {Unit.COUNT, Unit.RANK, Unit.RATIO}
+    )
 
 
 def groups_with(measurements: Iterable[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from otel_raglog.checks.registry import sizes
 from otel_raglog.detect.compiled import CompiledStage, Floats, Trees
 from otel_raglog.detect.features import stage_of
 from otel_raglog.detect.training.directions import directions
@@ -61,8 +62,12 @@ class FittedStage:
 
 
 def usable(table: StageTable, settings: Settings) -> npt.NDArray[np.intp]:
-    """Return the columns that a stage's models see: those of its inputs that vary."""
-    chosen = set(settings.inputs.choose(table.stage, table.names))
+    """Return the columns that a stage's models see: those of its inputs that vary.
+
+    Mere sizes are left out: a linear model would carry what it made of six chunks on to two
+    hundred.
+    """
+    chosen = set(settings.inputs.choose(table.stage, table.names)) - sizes()
     places = [
         place for place, name in enumerate(table.names) if name in chosen and _varies(table, place)
     ]

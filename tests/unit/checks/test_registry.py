@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from handbook_runs import FakeCrossEncoder, FakeEncoder
 
-from otel_raglog.checks.registry import GROUPS, Check, build_checks, groups_with
+from otel_raglog.checks.registry import GROUPS, Check, build_checks, groups_with, sizes
 
 
 def groups(checks: Sequence[Check]) -> tuple[str, ...]:
@@ -40,3 +40,10 @@ def test_the_groups_of_measurements_are_those_of_the_checks_that_make_them() -> 
         name for check in build_checks(FakeEncoder(), FakeCrossEncoder()) for name in check.measures
     ]
     assert groups_with(reversed(every)) == GROUPS
+
+
+def test_sizes_are_counts_that_speak_for_no_fault() -> None:
+    """How many chunks came, not how many of them were dropped."""
+    found = sizes()
+    assert {"retriever.chunks", "reranker.excluded"} <= found
+    assert not {"assembly.dropped", "retriever.empty", "generator.answerable"} & found
