@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from training.reader.texts import (
     overlap,
     places,
     sentences,
+    shares_word,
 )
 from training.reader.wording import Wording, wording_of
 
@@ -59,45 +60,70 @@ class ClaimPair(NamedTuple):
     unsupported_passage: str
 
 
+class _Others:
+    """Answers of other questions."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self._of_kind: dict[Kind, list[str]] = defaultdict(list)
+        self._of_document: dict[str, list[str]] = defaultdict(list)
+        for question in questions:
+            self._of_kind[kind_of(question.answer)].append(question.answer)
+            self._of_document[question.document].append(question.answer)
+
+    def about_the_same(self, question: Question) -> list[str]:
+        """Return wrong answers of the kind that answer other questions about the document."""
+        kind = kind_of(question.answer)
+        return [
+            answer
+            for answer in dict.fromkeys(self._of_document[question.document])
+            if kind_of(answer) == kind and is_wrong(answer, question)
+        ]
+
+    def draw(self, question: Question, rng: Random) -> str | None:
+        """Return a wrong answer of the kind, if a few draws find one."""
+        drawn = [rng.choice(self._of_kind[kind_of(question.answer)]) for _ in range(_TRIES)]
+        return next((answer for answer in drawn if is_wrong(answer, question)), None)
+
+
 def answer_examples(
-    side: Side, limits: Limits, rng: Random
+    side: Side, of_spans: Limits, of_claims: Limits, rng: Random
 ) -> tuple[list[SpanExample], list[ClaimPair]]:
-    """Return the examples A and B of all questions, in order."""
-    same_kind: dict[Kind, list[str]] = defaultdict(list)
-    for question in side.questions:
-        same_kind[kind_of(question.answer)].append(question.answer)
+    """Return the examples A and B of all questions, in order; each kind has its limits."""
+    others = _Others(side.questions)
     spans: list[SpanExample] = []
     claims: list[ClaimPair] = []
     for question in side.questions:
-        lacking = _passage_without_answer(question, side.library, limits, rng)
-        spans += _spans(question, lacking, limits, rng)
-        claims += _wrong_answer(question, same_kind, limits, rng)
-        claims += _missing_evidence(question, lacking, limits, rng)
+        holding = around_answer(question, question.text, of_spans, rng)
+        # About as long as the other one, so that the length tells nothing.
+        most_words = len(holding.text.split()) if holding else None
+        lacking = _passage_without_answer(question, side.library, of_spans, rng, most_words)
+        spans += _spans(question, holding, lacking, of_spans)
+        claims += _wrong_answer(question, others, of_claims, rng)
+        claims += _missing_evidence(question, lacking, of_claims, rng)
     return spans, claims
 
 
 def around_answer(question: Question, text: str, limits: Limits, rng: Random) -> Passage | None:
-    """Return a passage with the sentence that answers, short enough to be read beside the text."""
+    """Return a passage with the question's evidence, short enough to be read beside the text."""
     room = limits.room_beside(text) - _SPARE_TOKENS
     return limits.passage(question.document, question.evidence, room, rng)
 
 
 def is_wrong(answer: str, question: Question) -> bool:
     """Return whether an answer has nothing of an accepted one, nor is in the question."""
-    return (
-        bool(answer)
-        and not any(overlap(answer, accepted) for accepted in question.answers)
-        and not overlap(answer, question.answer)
-        and not holds(question.text, answer)
-    )
+    accepted = (question.answer, *question.answers)
+    if not answer or holds(question.text, answer):
+        return False
+    if kind_of(answer) == "name" and any(shares_word(answer, each) for each in accepted):
+        return False
+    return not any(overlap(answer, each) for each in accepted)
 
 
 def _spans(
-    question: Question, lacking: str | None, limits: Limits, rng: Random
+    question: Question, holding: Passage | None, lacking: str | None, limits: Limits
 ) -> list[SpanExample]:
     """Return the question with a passage that answers it, and with the one that does not."""
     found = []
-    holding = around_answer(question, question.text, limits, rng)
     if holding:
         place = question.place.begin - holding.begin
         found.append(SpanExample(question.text, holding.text, question.answer, place))
@@ -107,7 +133,7 @@ def _spans(
 
 
 def _passage_without_answer(
-    question: Question, library: Library, limits: Limits, rng: Random
+    question: Question, library: Library, limits: Limits, rng: Random, most_words: int | None
 ) -> str | None:
     """Return a passage of the gold document less its answering sentences, or of a look-alike.
 
@@ -118,14 +144,15 @@ def _passage_without_answer(
     if len(rest.split()) <= _MIN_WORDS_LEFT or rng.random() >= _REMOVED_SHARE:
         rest = library.documents[look_alike] if look_alike else ""
     if not rest or question.answered_by(rest):
-        limits.dropped["A: no passage without an accepted answer"] += 1
+        limits.dropped["no passage without an accepted answer"] += 1
         return None
-    found = limits.passage(rest, None, limits.room_beside(question.text), rng)
+    room = limits.room_beside(question.text)
+    found = limits.passage(rest, None, room, rng, most_words=most_words)
     return found.text if found else None
 
 
 def _wrong_answer(
-    question: Question, same_kind: Mapping[Kind, list[str]], limits: Limits, rng: Random
+    question: Question, others: _Others, limits: Limits, rng: Random
 ) -> list[ClaimPair]:
     """Return at most one pair of claims that differ in the answer alone, about one passage."""
     word = _verbatim(question) if rng.random() < _VERBATIM_SHARE else None
@@ -134,9 +161,9 @@ def _wrong_answer(
     passage = around_answer(question, f"{question.text} {supported}", limits, rng)
     if passage is None:
         return []
-    wrong = _other_answer(question, passage.text, same_kind, rng)
+    wrong = _other_answer(question, passage.text, others, rng)
     if wrong is None:
-        limits.dropped["B: no other answer of the kind"] += 1
+        limits.dropped["no other answer of the kind"] += 1
         return []
     pair = ClaimPair(question.text, supported, word(wrong), passage.text, passage.text)
     return [pair] if is_read_whole(pair, limits) else []
@@ -152,37 +179,41 @@ def is_read_whole(pair: ClaimPair, limits: Limits) -> bool:
 
 def _verbatim(question: Question) -> Wording | None:
     """Return the answering sentence as the wording, if it is not long and has the answer once."""
-    begin, end = question.evidence
+    begin, end = question.sentence
     sentence = question.document[begin:end]
     once = len(places(sentence, question.answer)) == 1
-    if not once or len(sentence.split()) > _MAX_VERBATIM_WORDS:
+    if not once or sentence[0] in ")]" or len(sentence.split()) > _MAX_VERBATIM_WORDS:
         return None
     before = question.document[begin : question.place.begin]
     behind = question.document[question.place.end : end]
     return lambda answer: before + answer + behind
 
 
-def _other_answer(
-    question: Question, passage: str, same_kind: Mapping[Kind, list[str]], rng: Random
-) -> str | None:
+def _other_answer(question: Question, passage: str, others: _Others, rng: Random) -> str | None:
     """Return a wrong answer of the right kind, mostly from the passage or else its document."""
-    kind = kind_of(question.answer)
     if rng.random() < _FROM_PASSAGE_SHARE:
-        for text in (passage, question.document):
-            if others := _answers_in(text, question, kind, rng):
-                return rng.choice(others)
-    drawn = [rng.choice(same_kind[kind]) for _ in range(_TRIES)]
-    return next((answer for answer in drawn if is_wrong(answer, question)), None)
+        near = others.about_the_same(question)
+        in_passage = [answer for answer in near if holds(passage, answer)]
+        for found in (
+            in_passage,
+            _answers_in(passage, question),
+            near,
+            _answers_in(question.document, question),
+        ):
+            if found:
+                return rng.choice(found)
+    return others.draw(question, rng)
 
 
-def _answers_in(text: str, question: Question, kind: Kind, rng: Random) -> list[str]:
+def _answers_in(text: str, question: Question) -> list[str]:
     """Return wrong answers from the text: its values of the kind, in the right answer's form."""
-    found = candidates(text, kind, rng)
+    kind = kind_of(question.answer)
+    found = candidates(text, kind)
     if kind == "date":
         found = [DATE.sub(lambda _, date=date: date, question.answer, count=1) for date in found]
     if kind == "number":
         if YEAR.fullmatch(NUMBER.findall(question.answer)[0]):
-            found = candidates(text, "year", rng)
+            found = candidates(text, "year")
         found = [NUMBER.sub(lambda _, n=n: n, question.answer, count=1) for n in found]
     return [answer for answer in dict.fromkeys(found) if is_wrong(answer, question)]
 
@@ -193,9 +224,9 @@ def _missing_evidence(
     """Return at most one pair whose wrong claim takes its answer from the passage that lacks it."""
     if not lacking or rng.random() >= _UNSUPPORTED_SHARE:
         return []
-    others = _answers_in(lacking, question, kind_of(question.answer), rng)
+    others = _answers_in(lacking, question)
     if not others:
-        limits.dropped["B: no answer of the kind in the passage without evidence"] += 1
+        limits.dropped["no answer of the kind in the passage without evidence"] += 1
         return []
     word = wording_of(question.text, rng)
     supported, unsupported = word(question.answer), word(rng.choice(others))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from training.reader.answers import ClaimPair, is_read_whole
 from training.reader.corpora import Question, Side, YesOrNo
 from training.reader.limits import Limits
-from training.reader.texts import Span, capitalised, knows, words
+from training.reader.texts import Span, capitalised, words
 
 _FORMS = 2
 """Pairs of a question, each in another form."""
@@ -146,28 +146,43 @@ def _compared(text: str, document: str) -> Compared | None:
     """Return the two things that an "and" or "or" joins, as long as the document names them."""
     for joint in _SPLIT.finditer(text):
         left, right = text[: joint.start()].split(), text[joint.end() :].split()
-        one = _longest_named(
-            [left[-n:] for n in range(min(len(left), _MOST_WORDS), 0, -1)], document
-        )
-        two = _longest_named(
-            [right[:n] for n in range(min(len(right), _MOST_WORDS), 0, -1)], document
-        )
+        one = _longest_named(left, document, ends=True)
+        two = _longest_named(right, document, ends=False)
         if one and two:
-            before = " ".join(left[: len(left) - len(one)])
+            before, behind = left[: len(left) - one], right[two:]
             return Compared(
-                f"{before} " if before else "",
-                " ".join(one).strip(" ,:;"),
-                " ".join(two).strip(" ,:;"),
-                " ".join(right[len(two) :]),
+                "".join(f"{word} " for word in before),
+                " ".join(left[-one:]).strip(" ,:;"),
+                " ".join(right[:two]).strip(" ,:;"),
+                " ".join(behind),
             )
     return None
 
 
-def _longest_named(runs: Sequence[list[str]], document: str) -> list[str] | None:
-    """Return the first run that begins and ends as a name does and stands in the document."""
-    return next((run for run in runs if _is_named(run) and knows(document, " ".join(run))), None)
+def _longest_named(all_words: Sequence[str], document: str, *, ends: bool) -> int:
+    """Return how many words at the begin, or else at the end, are a name that the document has.
+
+    0 if there is none, or if the name seems to go on.
+    """
+    for count in range(min(len(all_words), _MOST_WORDS), 0, -1):
+        run = all_words[-count:] if ends else all_words[:count]
+        if _is_named(run[0]) and _is_named(run[-1]) and _is_mentioned(run, document):
+            before, behind = all_words[-count - 1 : -count], all_words[count : count + 1]
+            if ends:
+                goes_on = bool(before) and _is_named(before[0]) and before[0][-1] not in ",:"
+                return 0 if goes_on and count + 1 < len(all_words) else count
+            goes_on = bool(behind) and _is_named(behind[0]) and run[-1][-1] not in ",:"
+            return 0 if goes_on else count
+    return 0
 
 
-def _is_named(run: Sequence[str]) -> bool:
-    first, last = (word.lstrip("\"'(\u201c")[:1] for word in (run[0], run[-1]))
-    return (first.isupper() or first.isdigit()) and (last.isupper() or last.isdigit())
+def _is_named(word: str) -> bool:
+    first = word.lstrip("\"'(\u201c")[:1]
+    return first.isupper() or first.isdigit()
+
+
+def _is_mentioned(run: Sequence[str], document: str) -> bool:
+    """Return whether the words stand in the document in order, with up to three others between."""
+    named = [re.escape(word) for word in words(" ".join(run))]
+    between = r"\W+(?:\w+\W+){0,3}?"
+    return bool(named) and re.search(rf"\b{between.join(named)}\b", document.lower()) is not None

@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
+from training.reader.limits import MAX_WORDS
 from training.reader.texts import (
     STOP_WORDS,
     Span,
@@ -24,7 +25,8 @@ from training.reader.texts import (
     words,
 )
 
-CORPORA = ("nq_oracle", "xquad_squad", "halueval_hotpot")
+_TWO_PARAGRAPHS = "halueval_hotpot"
+CORPORA = ("nq_oracle", "xquad_squad", _TWO_PARAGRAPHS)
 
 DocumentKey: TypeAlias = tuple[str, str]
 """A corpus and the document's id in it."""
@@ -38,7 +40,7 @@ _MAX_ANSWER_LETTERS = 120
 _SHINGLE_WORDS = 12
 _SHARED_SHINGLES = 0.3
 _HELD_BACK_EVERY = 50
-_GLUED = re.compile(r"""(?<=[a-z0-9)"'][a-z0-9)"'][.!?])(?=[A-Z][a-z])""")
+_GLUED = re.compile(r"""(?<=[a-z0-9)"'][a-z0-9)"'][.!?])(?=["A-Z])""")
 """Where two paragraphs of HotpotQA were joined without a space."""
 
 
@@ -46,8 +48,9 @@ _GLUED = re.compile(r"""(?<=[a-z0-9)"'][a-z0-9)"'][.!?])(?=[A-Z][a-z])""")
 class Question:
     """A question with the document that answers it.
 
-    ``answer`` is the longest that stands in the document, at ``place``, in the sentence
-    ``evidence``: of several sentences with it, the one with most words of the question.
+    ``answer`` is the longest that stands in the document, at ``place``, in ``sentence``: of several
+    sentences with it, the one with most words of the question. ``evidence`` is that sentence, or
+    all of a document of two paragraphs (HotpotQA), since the question needs both.
     """
 
     text: str
@@ -56,6 +59,7 @@ class Question:
     answer: str
     document: str
     place: Span
+    sentence: Span
     evidence: Span
 
     def answered_by(self, text: str) -> bool:
@@ -276,10 +280,12 @@ def _question(text: str, row: dict[str, Any], document: str) -> Question | None:
     spans = sentence_spans(document)
 
     def words_of_question(place: Span) -> int:
-        evidence = _around(place, spans)
-        return len(asked & set(words(document[evidence.begin : evidence.end])))
+        begin, end = _around(place, spans)
+        return len(asked & set(words(document[begin:end])))
 
     place = max(found[answer], key=words_of_question)
+    sentence = _around(place, spans)
+    needs_all = row["corpus"] == _TWO_PARAGRAPHS and len(document.split()) <= MAX_WORDS
     return Question(
         text,
         answers,
@@ -287,7 +293,8 @@ def _question(text: str, row: dict[str, Any], document: str) -> Question | None:
         document[place.begin : place.end],
         document,
         place,
-        _around(place, spans),
+        sentence,
+        Span(0, len(document)) if needs_all else sentence,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from random import Random
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from training.reader.answers import ClaimPair, is_read_whole
 from training.reader.corpora import Question, Side
@@ -34,12 +34,19 @@ _PRONOUNS = frozenset(
     " however but and also".split()
 )
 _SPARE_TOKENS = 8
+_SAID = r"(?:is|was|has|had)\s(?!not\b)[^,;:()]{12,}"
+_CLAUSE = re.compile(rf"\b{_SAID}\.$")
 _PERSON = frozenset(("who", "whose"))
 
 
 class Detail(NamedTuple):
-    """A claim in two parts: the right answer, and a fact beside it in ``evidence``."""
+    """A claim in two parts: the right answer, and a fact beside it in ``evidence``.
 
+    The fact is a whole ``sentence``, a ``clause`` ("was introduced in 1975") or the ``rest`` of the
+    answering sentence.
+    """
+
+    form: Literal["sentence", "clause", "rest"]
     answer_part: str
     fact: str
     ending: str
@@ -65,7 +72,7 @@ def detail_pairs(side: Side, limits: Limits, rng: Random) -> list[ClaimPair]:
             other = other_document(detail.fact, None, keys, side.library, rng)
             pairs += _pair(question, detail, other, limits, rng)
         else:
-            limits.dropped["F: no fact beside the answer"] += 1
+            limits.dropped["no fact beside the answer"] += 1
     return pairs
 
 
@@ -82,7 +89,7 @@ def _pair(
     if fact is None or rng.random() >= _OTHER_PASSAGE_SHARE:
         fact = _changed(detail.fact, question, passage.text, other, rng)
     if fact is None or fact == detail.fact or knows(passage.text, fact):
-        limits.dropped["F: no other fact"] += 1
+        limits.dropped["no other fact"] += 1
         return []
     pair = ClaimPair(question.text, supported, detail.claim(fact), passage.text, passage.text)
     return [pair] if is_read_whole(pair, limits) else []
@@ -102,12 +109,11 @@ def _changed(fact: str, question: Question, passage: str, other: str, rng: Rando
 
 def _from_another(detail: Detail, other: str, passage: str, rng: Random) -> str | None:
     """Return a fact of the other document in the same form, of which the passage says little."""
-    if detail.fact[:1].islower():  # a clause: "was introduced in 1975"
-        facts = [
-            clause.group(0).rstrip(".")
-            for sentence in sentences(other)
-            if (clause := _CLAUSE.search(sentence))
-        ]
+    if detail.form == "rest":
+        return None
+    if detail.form == "clause":
+        clauses = (_CLAUSE.search(sentence) for sentence in sentences(other))
+        facts = [clause.group(0).rstrip(".") for clause in clauses if clause]
     else:
         facts = [s.rstrip(".") for s in sentences(other) if _stands_alone(s)]
     fitting = [
@@ -115,24 +121,25 @@ def _from_another(detail: Detail, other: str, passage: str, rng: Random) -> str 
         for fact in facts
         if len(fact.split()) <= _MAX_CLAUSE_WORDS and share_known(fact, passage) < _KNOWN_SHARE
     ]
-    return rng.choice(fitting) if fitting else None
-
-
-_CLAUSE = re.compile(r"\b(?:is|was|has|had)\s(?!not\b)[^,;:()]{12,}[.]$")
+    if not fitting:
+        return None
+    fact = rng.choice(fitting)
+    return uncapitalised(fact) if detail.answer_part.endswith(" and ") else fact
 
 
 def _in_the_sentence(question: Question) -> list[Detail]:
     """Return the answering sentence itself, if another value stands there."""
-    begin, end = question.evidence
+    begin, end = question.sentence
     sentence = question.document[begin:end]
     if not _MIN_WORDS <= len(sentence.split()) <= _MAX_SENTENCE_WORDS:
         return []
     # The longer side of the answer is the fact: only there a value changes.
     before = question.document[begin : question.place.begin]
     behind = question.document[question.place.end : end]
-    if len(places(sentence, question.answer)) != 1 or not values_in(behind):
+    once = len(places(sentence, question.answer)) == 1
+    if not once or sentence[0] in ")]" or not values_in(behind):
         return []
-    return [Detail(before + question.answer, behind, "", question.evidence)]
+    return [Detail("rest", before + question.answer, behind, "", question.evidence)]
 
 
 def _behind_the_name(question: Question) -> list[Detail]:
@@ -141,15 +148,12 @@ def _behind_the_name(question: Question) -> list[Detail]:
     asked = (words(question.text) or [""])[0]
     for span in sentence_spans(question.document):
         sentence = question.document[span.begin : span.end]
-        said = re.match(
-            rf"{re.escape(question.answer)} ((?:is|was|has|had)\s(?!not\b)[^,;:()]{{12,}})\.$",
-            sentence,
-        )
-        if said and len(said.group(1).split()) <= _MAX_CLAUSE_WORDS and span != question.evidence:
+        said = re.match(rf"{re.escape(question.answer)} ({_SAID})\.$", sentence)
+        if said and len(said.group(1).split()) <= _MAX_CLAUSE_WORDS and span != question.sentence:
             evidence = _both(span, question.evidence)
             lead = f"{question.answer}, {'who' if asked in _PERSON else 'which'} "
-            found.append(Detail(lead, said.group(1), ".", evidence))
-            found.append(Detail(f"The answer is {lead}", said.group(1), ".", evidence))
+            found.append(Detail("clause", lead, said.group(1), ".", evidence))
+            found.append(Detail("clause", f"The answer is {lead}", said.group(1), ".", evidence))
     return found
 
 
@@ -158,7 +162,7 @@ def _in_a_sentence_beside(question: Question, rng: Random) -> list[Detail]:
     fitting = [
         span
         for span in sentence_spans(question.document)
-        if span != question.evidence
+        if span != question.sentence
         and _stands_alone(question.document[span.begin : span.end])
         and not question.answered_by(question.document[span.begin : span.end])
     ]
@@ -169,8 +173,8 @@ def _in_a_sentence_beside(question: Question, rng: Random) -> list[Detail]:
     answer = wording_of(question.text, rng)(question.answer).rstrip(".")
     evidence = _both(span, question.evidence)
     return [
-        Detail(f"{answer}. ", fact, ".", evidence),
-        Detail(f"{answer}, and ", uncapitalised(fact), ".", evidence),
+        Detail("sentence", f"{answer}. ", fact, ".", evidence),
+        Detail("sentence", f"{answer}, and ", uncapitalised(fact), ".", evidence),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,9 +24,12 @@ from training.reader.texts import normalised
 DATA = Path("../shared/data")
 EXAMPLES = Path("build/reader/examples.json")
 SEED = 7
+KINDS = "ABCDEFG"
 
 
-def make_examples(data: Path, seed: int, limits: Limits) -> dict[str, dict[str, list[Any]]]:
+def make_examples(
+    data: Path, seed: int, limits: Mapping[str, Limits]
+) -> dict[str, dict[str, list[Any]]]:
     """Return the examples to ``train`` on and those held back (``dev``), by kind, each shuffled."""
     corpora = load_corpora(data)
     for what, count in corpora.counts.items():
@@ -41,7 +44,7 @@ def make_examples(data: Path, seed: int, limits: Limits) -> dict[str, dict[str, 
 
 
 def _of_side(
-    side: Side, recorded: Collection[Recorded], seed: int, limits: Limits
+    side: Side, recorded: Collection[Recorded], seed: int, limits: Mapping[str, Limits]
 ) -> dict[str, list[Any]]:
     """Return the examples of one side, by kind."""
 
@@ -49,18 +52,18 @@ def _of_side(
     def draws(kind: str) -> Random:
         return Random(f"{seed} {kind}")
 
-    spans, claims = answer_examples(side, limits, draws("A and B"))
+    spans, claims = answer_examples(side, limits["A"], limits["B"], draws("A and B"))
     questions = [question.text for question in (*side.questions, *side.yes_or_no)]
     golds = [row.gold for row in recorded]
     asked = list({normalised(text): text for text in (*questions, *golds)}.values())
     found: dict[str, list[Any]] = {
         "A": [*spans],
         "B": [*claims],
-        "C": _read_whole(rewrite_pairs(recorded, side.questions, draws("C")), limits),
-        "D": [*sentence_pairs(side.library, limits, draws("D"))],
-        "E": [*choice_pairs(side, limits, draws("E"))],
-        "F": [*detail_pairs(side, limits, draws("F"))],
-        "G": _read_whole(query_pairs(asked, draws("G")), limits),
+        "C": _read_whole(rewrite_pairs(recorded, side.questions, draws("C")), limits["C"]),
+        "D": [*sentence_pairs(side.library, limits["D"], draws("D"))],
+        "E": [*choice_pairs(side, limits["E"], draws("E"))],
+        "F": [*detail_pairs(side, limits["F"], draws("F"))],
+        "G": _read_whole(query_pairs(asked, draws("G")), limits["G"]),
     }
     for kind, rows in found.items():
         draws(f"order of {kind}").shuffle(rows)
@@ -101,13 +104,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=EXAMPLES, help="file to write")
     parser.add_argument("--seed", type=int, default=SEED)
     options = parser.parse_args()
-    limits = Limits(load_tokenizer())
+    limits = {kind: Limits(load_tokenizer()) for kind in KINDS}
     examples = make_examples(options.data, options.seed, limits)
     content = json.dumps(examples).encode()
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_bytes(content)
-    for reason, count in sorted(limits.dropped.items()):
-        print(f"left out, {reason}: {count}")
+    for kind, kept in limits.items():
+        for reason, count in sorted(kept.dropped.items()):
+            print(f"{kind}: left out {count}, {reason}")
     for side, kinds in examples.items():
         print(f"{side}: {', '.join(f'{len(rows)} {kind}' for kind, rows in kinds.items())}")
     print(f"{options.out}: sha256 {hashlib.sha256(content).hexdigest()}")

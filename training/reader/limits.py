@@ -1,17 +1,17 @@
-"""Cuts from a document what the reader reads whole: 25 to 75 words around the evidence."""
+"""Cuts from a document what the reader reads whole: sentences around the evidence."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from training.reader.texts import Span
+from training.reader.texts import Span, sentence_spans
 
 MAX_TOKENS = 160
 MAX_TEXT_TOKENS = 64
@@ -21,7 +21,10 @@ MARKS = 3
 """One token before the text, one behind it, one behind the passage."""
 
 MIN_WORDS, MAX_WORDS = 25, 75
-"""Of a passage; the service reads no longer ones."""
+"""Between these, the most words of a passage are drawn; the service packs sentences up to 75."""
+
+_BESIDE = 15
+"""Words more than the evidence has, so that most passages hold something else, too."""
 
 
 class Passage(NamedTuple):
@@ -38,10 +41,8 @@ class Limits:
         self._tokenizer = tokenizer
         self.dropped: Counter[str] = Counter()
         self._starts = lru_cache(maxsize=8)(self._starts_of)
-
-    def tokens(self, text: str) -> int:
-        """Return how many tokens the text has."""
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        self.tokens = lru_cache(maxsize=1000)(self._tokens_of)
+        """How many tokens a text has."""
 
     def room_beside(self, text: str) -> int:
         """Return how many tokens of a passage are read beside the text."""
@@ -61,48 +62,67 @@ class Limits:
         return False
 
     def passage(
-        self, document: str, evidence: Span | None, room: int, rng: Random
+        self,
+        document: str,
+        evidence: Span | None,
+        room: int,
+        rng: Random,
+        *,
+        most_words: int | None = None,
     ) -> Passage | None:
-        """Return a run of words, drawn among those of a drawn length that hold the evidence.
+        """Return the sentences with the evidence, and some of those before and behind it.
 
-        At most 75 words and ``room`` tokens. None if the evidence alone has more.
+        At most as many words as drawn (or ``most_words``), and ``room`` tokens. Without evidence
+        any sentences. None if the evidence alone has over 75 words or does not fit.
         """
-        at = [Span(*match.span()) for match in re.finditer(r"\S+", document)]
-        first, last = _words_of(evidence, at)
-        if last - first > MAX_WORDS:
+        spans = sentence_spans(document)
+        if evidence is None:
+            most = min(MAX_WORDS, most_words or rng.randint(MIN_WORDS, MAX_WORDS))
+            evidence = _first_words(document, rng.choice(spans), most)
+        else:
+            held = [s for s in spans if s.end > evidence.begin and s.begin < evidence.end]
+            evidence = Span(held[0].begin, held[-1].end)
+            least = min(MAX_WORDS, max(MIN_WORDS, _words_between(document, evidence) + _BESIDE))
+            most = most_words or rng.randint(least, MAX_WORDS)
+        if _words_between(document, evidence) > MAX_WORDS:
             self._drop("evidence of more than 75 words")
             return None
-        length = min(len(at), max(rng.randint(MIN_WORDS, MAX_WORDS), last - first))
-        if evidence is None:
-            begin = rng.randint(0, len(at) - length)
-            first, last = begin, begin + 1
-        else:
-            begin = rng.randint(max(0, last - length), min(first, len(at) - length))
-        end = begin + length
-        while self._tokens_between(document, at[begin].begin, at[end - 1].end) > room:
-            if end > last and end - last >= first - begin:
-                end -= 1
-            elif begin < first:
-                begin += 1
-            else:
-                self._drop("evidence of more tokens than are read")
-                return None
-        return Passage(document[at[begin].begin : at[end - 1].end], at[begin].begin)
+        if self._tokens_between(document, evidence) > room:
+            self._drop("evidence of more tokens than are read")
+            return None
+        while wider := [
+            span
+            for span in _wider(evidence, spans)
+            if _words_between(document, span) <= most
+            and self._tokens_between(document, span) <= room
+        ]:
+            evidence = rng.choice(wider)
+        return Passage(document[evidence.begin : evidence.end], evidence.begin)
 
-    def _tokens_between(self, document: str, begin: int, end: int) -> int:
+    def _tokens_of(self, text: str) -> int:
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _tokens_between(self, document: str, span: Span) -> int:
         starts = self._starts(document)
-        return bisect_left(starts, end) - bisect_left(starts, begin)
+        return bisect_left(starts, span.end) - bisect_left(starts, span.begin)
 
     def _starts_of(self, document: str) -> list[int]:
         encoded = self._tokenizer.encode(document, add_special_tokens=False)
         return [start for start, _ in encoded.offsets]
 
 
-def _words_of(evidence: Span | None, at: list[Span]) -> tuple[int, int]:
-    """Return the first word of the evidence, and the one behind its last; ``at`` are all words."""
-    if evidence is None:
-        return 0, 0
-    held = [
-        i for i, word in enumerate(at) if word.end > evidence.begin and word.begin < evidence.end
-    ]
-    return held[0], held[-1] + 1
+def _words_between(document: str, span: Span) -> int:
+    return len(document[span.begin : span.end].split())
+
+
+def _first_words(document: str, span: Span, count: int) -> Span:
+    text = document[span.begin : span.end]
+    kept = " ".join(text.split()[:count])
+    return Span(span.begin, span.begin + len(kept))
+
+
+def _wider(span: Span, spans: Sequence[Span]) -> list[Span]:
+    """Return the span with the sentence before it, and with the one behind it."""
+    before = [s for s in spans if s.end <= span.begin][-1:]
+    behind = [s for s in spans if s.begin >= span.end][:1]
+    return [Span(s.begin, span.end) for s in before] + [Span(span.begin, s.end) for s in behind]

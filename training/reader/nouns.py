@@ -11,7 +11,7 @@ from training.reader.texts import STOP_WORDS
 _MIN_SEEN = 3
 _NO_NOUNS = frozenset(
     "was is are did does the kind type sort other two three first last same one most best total"
-    " main many much american british french german famous".split()
+    " main many much american british french german famous else making rest top three final".split()
 )
 _ALIKE = (
     "film movie motion picture",

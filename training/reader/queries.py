@@ -20,9 +20,9 @@ from training.reader.values import another_number
 
 _MAX_WORDS = 14
 _MIN_CONTENT = 3
-_SHARE = 0.6
-_ASKED_SHARE, _ADDED_SHARE = 0.4, 0.5
-_GLUED_SHARE, _HYPHEN_SHARE = 0.35, 0.6
+_SHARE = 0.75
+_ASKED_SHARE, _ADDED_SHARE, _PHRASE_SHARE = 0.4, 0.5, 0.6
+_GLUED_SHARE, _HYPHEN_SHARE = 0.3, 0.6
 _YEAR_STEPS = (-10, -3, -1, 1, 2, 7)
 _ASKED_FOR: Mapping[str, str] = {
     "who": "person",
@@ -54,6 +54,9 @@ _SCOPES = (
     "after 2010",
     "during world war ii",
 )
+_EMPTY = frozenset("there any some their his her your my our i you or".split())
+"""Words that a query leaves out, beside stop words."""
+
 _LIGHT = frozenset(
     "famous well known called named popular various different certain specific particular same both"
     " following whole entire large great real actual own such other more most very also".split()
@@ -78,7 +81,7 @@ class Query:
 
 
 def query_pairs(questions: Sequence[str], rng: Random) -> list[RewritePair]:
-    """Return a pair of six in ten of the questions that are short enough.
+    """Return at most a pair of each of three quarters of the questions that are short enough.
 
     Words come from the questions themselves: the changed query is about as likely as the other.
     """
@@ -96,10 +99,10 @@ def _query(question: str, nouns: Sequence[str]) -> Query:
     """Return the question's content words, in order, without what only asks."""
     asked = QUESTION_WORD.match(question)
     rest = question[asked.end() :].strip() if asked else question
-    rest = LEADING_AUXILIARY.sub("", rest)
+    rest = LEADING_AUXILIARY.sub("", re.sub(r"^['\u2019]s\b\s*", "", rest))
     known = frozenset(nouns)
     raw = [word.strip("?.,:;!\"'()\u201c\u201d") for word in rest.split()]
-    kept = [i for i, word in enumerate(raw) if word and word.lower() not in STOP_WORDS]
+    kept = [i for i, word in enumerate(raw) if word and word.lower() not in STOP_WORDS | _EMPTY]
     place = {i: n for n, i in enumerate(kept)}
     modifiers = [
         place[i]
@@ -146,7 +149,9 @@ def _pair(question: str, query: Query, rng: Random) -> list[RewritePair]:
 def _changes(query: Query, rng: Random) -> list[Change]:
     """One word exchanged or dropped, a phrase added, another number or year."""
     tokens = query.tokens
-    changes: list[Change] = [lambda: _with_phrase(tokens, rng)]
+    changes: list[Change] = []
+    if rng.random() < _PHRASE_SHARE:  # every question allows it: not most pairs should differ so
+        changes.append(lambda: _with_phrase(tokens, rng))
     for place, others in query.nouns.items():
         if others:
             changes += [

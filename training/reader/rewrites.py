@@ -40,11 +40,14 @@ _QUALIFIERS = (
 _YEAR_STEPS = (-10, -3, -1, 1, 2, 7)
 _ASKED = ("who", "when", "where", "why", "how many", "how")
 _ALIKE_ASKED = {
-    "in what year": "when",
-    "in which year": "when",
-    "how much": "how many",
+    "in what year": {"when"},
+    "in which year": {"when"},
+    "how much": {"how many"},
+    "what": {"who", "when", "where"},
+    "which": {"who", "when", "where"},
+    "whose": {"who"},
 }
-"""Question words that ask for what another one asks for, too."""
+"""What may ask for the same as another question word: "which director", "what year"."""
 
 _LIGHT = frozenset(
     "called named known located considered famous different various about which there their would"
@@ -237,7 +240,9 @@ def _question_word_changes(text: str, rng: Random) -> list[Change]:
     if not asked:
         return []
     word = asked.group(1).lower()
-    others = [other for other in _ASKED if other not in {word, _ALIKE_ASKED.get(word)}]
+    others = [
+        other for other in _ASKED if other != word and other not in _ALIKE_ASKED.get(word, ())
+    ]
     return [lambda: rng.choice(others) + text[asked.end() :]]
 
 

@@ -60,7 +60,7 @@ _LEADS = (
 )
 _FRONTED = re.compile(r"^((?:In|On|At|After|During|Since|By|For) [^,]{3,50}), (.+?)([.!?]?)$")
 _TWO_CLAUSES = re.compile(
-    r"^(.{20,}?), (?:and|but|while) ((?:he|she|it|they|the|this|these|his|her|its|their|[A-Z]).{20,})$"
+    r"^([^,]{20,}), (?:and|but|while) ((?:he|she|it|they|the|this|these|his|her|its|their|[A-Z]).{20,})$"
 )
 _ASIDE = re.compile(r",\s*(which|who|including|such as)[^,.]*,")
 _FILLING = re.compile(
@@ -72,6 +72,7 @@ _LIKELY: Mapping[ValueKind, int] = {
     "month": 1,
     "number": 2,
     "number word": 1,
+    "nationality": 1,
     "name": 3,
 }
 """How much likelier than most changes another value is."""
@@ -98,7 +99,7 @@ def _pair_of(
     """Return at most one pair of the document."""
     document = library.documents[key]
     fitting = [span for span in sentence_spans(document) if _is_statement(document, span)]
-    if len(fitting) < 2:  # alone, a sentence would be the whole passage
+    if not fitting:
         return []
     span = rng.choice(fitting)
     sentence = document[span.begin : span.end]
@@ -107,9 +108,12 @@ def _pair_of(
     passage = limits.passage(document, span, limits.room_beside(supported), rng)
     if passage is None:
         return []
+    if len(passage.text) == len(sentence):
+        limits.dropped["no room for another sentence in the passage"] += 1
+        return []
     unsupported = damaged(supported, passage.text, other, rng)
     if not unsupported or unsupported == supported or unsupported in passage.text:
-        limits.dropped["D: nothing to damage"] += 1
+        limits.dropped["nothing to damage"] += 1
         return []
     pair = ClaimPair(None, supported, unsupported, passage.text, passage.text)
     return [pair] if is_read_whole(pair, limits) else []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
-Kind: TypeAlias = Literal["date", "year", "number", "number word", "name", "phrase"]
+Kind: TypeAlias = Literal["date", "year", "number", "number word", "nationality", "name", "phrase"]
 
 MONTHS = tuple(
     "January February March April May June July August September October November December".split()
@@ -23,7 +23,16 @@ DATE = re.compile(
 )
 YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-9]{2}\b")
 NUMBER = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
-NAME = re.compile(r"\b[A-Z][\w'\u2019-]+(?:\s+(?:of|the|de|von|van|and|&)?\s*[A-Z][\w'\u2019-]+)*")
+NAME = re.compile(
+    r"\b[A-Z][\w'\u2019-]+(?:\s+(?:(?:of the|of|the|de la|de|von|van)\s+)?[A-Z][\w'\u2019-]+)*"
+)
+NATIONALITIES = tuple(
+    "American British English Scottish Irish Welsh French German Italian Spanish Portuguese Dutch"
+    " Belgian Swiss Austrian Danish Swedish Norwegian Finnish Polish Czech Hungarian Romanian"
+    " Russian Ukrainian Greek Turkish Israeli Iranian Indian Pakistani Chinese Japanese Korean"
+    " Australian Canadian Mexican Brazilian Argentine Cuban Egyptian Nigerian".split()
+)
+NATIONALITY = re.compile(rf"\b(?:{'|'.join(NATIONALITIES)})\b")
 QUESTION_WORD = re.compile(
     r"^\s*(who|what|which|when|where|how many|how much|how long|how old|whose|why|how"
     r"|in what year|in which year)\b",
@@ -49,9 +58,23 @@ _OPENERS = frozenset(
 )
 """Words with a capital because a sentence begins with them."""
 
-_TIMES = frozenset((*MONTHS, *"Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()))
+_NO_NAMES = frozenset(
+    (
+        *MONTHS,
+        *NATIONALITIES,
+        *"Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
+    )
+)
+_SECOND_NAME = re.compile(
+    r"\([^()]*\)|\b(?:known|called|nicknamed|styled|stylized|born|n\u00e9e|alias|aka|formerly|renamed"
+    r"|abbreviated|names?|named)\b[^.;]{0,30}"
+)
 _MIN_CANDIDATE_LETTERS = 4
-_PHRASES = 6
+_BETWEEN_PHRASES = re.compile(
+    rf"\W*[.,;:()\"\u201c\u201d]\W*|\W*\b(?:{'|'.join(sorted(STOP_WORDS))}|he|she|they|his|her|their|or|but"
+    r"|not|into|than|then|also|only|may|can|will|would|could|been|being|after|before|during|such)\b\W*",
+    re.IGNORECASE,
+)
 
 
 class Span(NamedTuple):
@@ -71,7 +94,8 @@ def normalised(text: str) -> str:
     return " ".join(words(text))
 
 
-def sentence_spans(text: str) -> list[Span]:
+@lru_cache(maxsize=50_000)
+def sentence_spans(text: str) -> tuple[Span, ...]:
     """Return where the sentences of a text are, in order.
 
     A sentence ends where a capital or a number follows a full stop, but not behind an abbreviation.
@@ -81,7 +105,7 @@ def sentence_spans(text: str) -> list[Span]:
         if not _ABBREVIATION.search(text[begin : match.start() + 1]):
             found.append(Span(begin, len(text[: match.end()].rstrip())))
             begin = match.end()
-    return [*found, Span(begin, len(text))] if text[begin:].strip() else found
+    return (*found, Span(begin, len(text))) if text[begin:].strip() else tuple(found)
 
 
 def sentences(text: str) -> list[str]:
@@ -149,7 +173,9 @@ def kind_of(answer: str) -> Kind:
         return "number"
     if answer.lower() in NUMBER_WORDS:
         return "number word"
-    return "name" if NAME.match(answer) else "phrase"
+    if answer in NATIONALITIES:
+        return "nationality"
+    return "name" if NAME.search(answer) else "phrase"
 
 
 def names_in(text: str) -> list[str]:
@@ -163,7 +189,7 @@ def names_in(text: str) -> list[str]:
     for match in NAME.finditer(text):
         begins = _begins_sentence(text, match.start())
         name = _without_openers(match.group(0), _OPENERS if begins else _ARTICLES)
-        if len(name) < _MIN_CANDIDATE_LETTERS or name in _TIMES:
+        if len(name) < _MIN_CANDIDATE_LETTERS or name in _NO_NAMES | _OPENERS:
             continue
         if begins and name == match.group(0) and " " not in name:
             unsure[len(found)] = name
@@ -175,9 +201,20 @@ def names_in(text: str) -> list[str]:
     ]
 
 
+def other_names_in(text: str) -> list[str]:
+    """Return the names of a text but those that may be second names of what the text is about."""
+    return names_in(_SECOND_NAME.sub(" , ", text))
+
+
+def shares_word(one: str, other: str) -> bool:
+    """Return whether both have a word in common, other than the shortest ones."""
+    common = set(words(one)) & set(words(other))
+    return any(len(word) >= _MIN_CANDIDATE_LETTERS for word in common)
+
+
 def _begins_sentence(text: str, place: int) -> bool:
     before = text[max(0, place - 12) : place].rstrip('"\u201c( ')
-    return not before or (before[-1] in ".!?" and not _ABBREVIATION.search(before))
+    return not before or (before[-1] in ".!?:" and not _ABBREVIATION.search(before))
 
 
 def _without_openers(name: str, openers: frozenset[str]) -> str:
@@ -187,32 +224,23 @@ def _without_openers(name: str, openers: frozenset[str]) -> str:
     return re.sub(r"['\u2019](s)?$", "", " ".join(parts))
 
 
-def candidates(text: str, kind: Kind, rng: Random) -> list[str]:
-    """Return what stands in a text and could be an answer of that kind; phrases are drawn."""
-    if kind == "date":
-        return DATE.findall(text)
-    if kind == "year":
-        return YEAR.findall(text)
-    if kind == "number":
-        return [number for number in NUMBER.findall(text) if not YEAR.fullmatch(number)]
-    if kind == "number word":
-        return [word for word in re.findall(r"\b[a-z]+\b", text.lower()) if word in NUMBER_WORDS]
-    if kind == "name":
-        return names_in(text)
-    return _phrases(text, rng)
+def candidates(text: str, kind: Kind) -> list[str]:
+    """Return what stands in a text and could be an answer of that kind."""
+    return _CANDIDATES[kind](text)
 
 
-def _phrases(text: str, rng: Random) -> list[str]:
-    """Return a few runs of one to four words that neither begin nor end with a stop word."""
-    all_words = text.split()
-    found = []
-    for _ in range(_PHRASES):
-        length = rng.randint(1, 4)
-        begin = rng.randrange(max(1, len(all_words) - length))
-        run = all_words[begin : begin + length]
-        while run and run[0].lower() in STOP_WORDS:
-            del run[0]
-        while run and run[-1].lower() in STOP_WORDS:
-            del run[-1]
-        found.append(" ".join(run).strip('.,;:()"'))
-    return [phrase for phrase in found if len(phrase) > _MIN_CANDIDATE_LETTERS]
+def _phrases(text: str) -> list[str]:
+    """Return the words between stop words and punctuation, up to three together."""
+    runs = _BETWEEN_PHRASES.split(text)
+    return [run for run in runs if len(run) >= _MIN_CANDIDATE_LETTERS and run.count(" ") <= 2]
+
+
+_CANDIDATES: dict[Kind, Callable[[str], list[str]]] = {
+    "date": DATE.findall,
+    "year": YEAR.findall,
+    "number": lambda text: [n for n in NUMBER.findall(text) if not YEAR.fullmatch(n)],
+    "number word": lambda text: [w for w in words(text) if w in NUMBER_WORDS],
+    "nationality": NATIONALITY.findall,
+    "name": other_names_in,
+    "phrase": _phrases,
+}

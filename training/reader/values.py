@@ -9,16 +9,20 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from training.reader.texts import (
     MONTHS,
+    NATIONALITIES,
+    NATIONALITY,
     NUMBER,
     NUMBER_WORDS,
     YEAR,
     holds,
     names_in,
+    other_names_in,
     overlap,
     replaced,
+    shares_word,
 )
 
-ValueKind: TypeAlias = Literal["year", "month", "number", "number word", "name"]
+ValueKind: TypeAlias = Literal["year", "month", "number", "number word", "nationality", "name"]
 
 _YEAR_STEPS = (-12, -4, -1, 1, 3, 9)
 _NEAR_SHARE = 0.65
@@ -41,7 +45,13 @@ _FINDERS: dict[ValueKind, Callable[[str], list[str]]] = {
     "month": _MONTH.findall,
     "number": lambda text: [n for n in NUMBER.findall(text) if not YEAR.fullmatch(n)],
     "number word": _NUMBER_WORD.findall,
+    "nationality": NATIONALITY.findall,
     "name": names_in,
+}
+_LISTED: dict[ValueKind, tuple[str, ...]] = {
+    "month": MONTHS,
+    "number word": _WORDS,
+    "nationality": NATIONALITIES,
 }
 
 
@@ -78,16 +88,20 @@ def _another(text: str, value: Value, near: str, elsewhere: str, rng: Random) ->
         return str(int(value.text) + rng.choice(_YEAR_STEPS))
     if value.kind == "number":
         return _other_day(value.text, rng) if is_day else another_number(value.text, rng)
-    listed = MONTHS if value.kind == "month" else _WORDS
+    listed = _LISTED[value.kind]
     return rng.choice([word for word in listed if word != value.text])
 
 
 def _others(value: Value, text: str, claim: str) -> list[str]:
     """Return the values of the same kind in ``text`` that the claim does not hold."""
+    is_name = value.kind == "name"
+    find = other_names_in if is_name else _FINDERS[value.kind]
     return [
         found
-        for found in dict.fromkeys(_FINDERS[value.kind](text))
-        if not overlap(found, value.text) and not holds(claim, found)
+        for found in dict.fromkeys(find(text))
+        if not overlap(found, value.text)
+        and not holds(claim, found)
+        and not (is_name and shares_word(found, value.text))
     ]
 
 

@@ -34,6 +34,10 @@ def wording_of(question: str, rng: Random) -> Wording:
 
 def claim(question: str, answer: str, rng: Random) -> str:
     """Return the answer as one of four forms: bare, "The answer is", with question, a statement."""
+    return _claim(question, answer, rng).replace("..", ".")
+
+
+def _claim(question: str, answer: str, rng: Random) -> str:
     form = rng.random()
     if form < _BARE:
         return answer
