@@ -46,6 +46,14 @@ class Analyser:
     quote_text: bool = False
     failures: FailureObserver | None = None
     conventions: ConventionSet = BUILT_IN
+    without: tuple[str, ...] = ()
+    """The groups of checks that the detector reads and that do not run."""
+
+    @property
+    def detector_version(self) -> str:
+        """The detector's version, with what it has to do without: it judges otherwise then."""
+        left_out = f"+without-{'-'.join(self.without)}" if self.without else ""
+        return f"{self.detector.version}{left_out}"
 
     def decode(self, held: HeldTrace) -> Trace:
         """Return the readable spans of ``held``; unreadable ones are left out of the analysis."""
@@ -90,7 +98,7 @@ class Analyser:
             run,
             measurements,
             verdicts,
-            detector_version=self.detector.version,
+            detector_version=self.detector_version,
             tier=Tier.LOCAL,
             analysis_seconds=spent,
             quote_text=self.quote_text,

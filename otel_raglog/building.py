@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import structlog
+
 from otel_raglog.analysis import Analyser
 from otel_raglog.checks.crossencoder.reader import (
     BUNDLED_READER,
@@ -26,6 +28,7 @@ from otel_raglog.errors import ConfigError
 from otel_raglog.options import BUNDLED, Analysis, Conventions
 from otel_raglog.receive.markers import Markers
 
+_log = structlog.get_logger()
 _MOST_THREADS = 4
 TRAINING_CHECKS = ("rules", "similarity", "alignment", "crossencoder")
 """The groups of checks on which detectors are trained unless analysis.checks says otherwise."""
@@ -54,14 +57,22 @@ def build_analyser(
     judge = detector or build_detector(options.detector, Policy(options.policy), options.thresholds)
     groups = groups_with(judge.reads) if options.checks is None else options.checks
     reads = not {"crossencoder", "support"}.isdisjoint(groups)
-    if isinstance(judge, Ensemble) and judge.cross_encoder and reads:
+    if isinstance(judge, Ensemble) and reads:
         _refuse_other_reader(judge, reader_of(options))
     encodes = not {"similarity", "alignment"}.isdisjoint(groups)
     encoder = _build_encoder(options, tokens="alignment" in groups) if encodes else None
     reader = _build_cross_encoder(options) if reads else None
     every = build_checks(encoder, reader)
     checks = tuple(check for check in every if check.name.partition(".")[0] in groups)
-    return Analyser(checks, judge, SystemClock(), quote_text, failures, conventions)
+    without = tuple(group for group in groups_with(judge.reads) if group not in groups)
+    if without:
+        _log.warning(
+            "analysis.checks leaves out checks that the detector reads: fewer stages are judged, "
+            "and by less",
+            detector=judge.version,
+            left_out=", ".join(without),
+        )
+    return Analyser(checks, judge, SystemClock(), quote_text, failures, conventions, without)
 
 
 def with_training_checks(options: Analysis) -> Analysis:
@@ -79,10 +90,11 @@ def reader_of(options: Analysis) -> str:
 
 
 def _refuse_other_reader(detector: Ensemble, name: str) -> None:
-    if detector.cross_encoder != name:
+    trained_on = detector.trained_on.cross_encoder
+    if trained_on and trained_on != name:
         raise ConfigError(
-            f"analysis.cross_encoder: {detector.version} was trained on what "
-            f"{detector.cross_encoder} reads, not {name}; train one on it (otel-raglog train)"
+            f"analysis.cross_encoder: {detector.version} was trained on what {trained_on} reads, "
+            f"not {name}; train one on it (otel-raglog train)"
         )
 
 

@@ -285,7 +285,9 @@ def _describe(error: ValidationError) -> str:
             lines.append(f"unknown option {option}: {hint}known here: {', '.join(siblings)}")
         elif is_key(place):
             owner = ".".join(map(str, place[:-2]))
-            lines.append(f"option {owner}: the name {place[-2]!s} must be text: write it in quotes")
+            must = in_words(problem)
+            quotes = ": write it in quotes" if problem["type"] == "string_type" else ""
+            lines.append(f"option {owner}: the name {place[-2]!s} {must}{quotes}")
         else:
             # A destination's values may be secret.
             got = "" if place[0] == "exporters" else shown(problem["input"])

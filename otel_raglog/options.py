@@ -170,6 +170,7 @@ class Analysis(_Section):
     )
     detector: str = Field(
         "local",
+        min_length=1,
         description="local or light, the trained detectors that come with this version (light reads "
         "no cross-encoder, for half of the CPU), rules-1, or the folder of one that otel-raglog train "
         "wrote.",

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from otel_raglog.checks.text.citations import Cited, without_citations
+from otel_raglog.checks.text.claims import without_code
 from otel_raglog.checks.text.survival import PromptText
 from otel_raglog.checks.text.words import content_words, words
+from otel_raglog.mapping.statements import is_statement
 from otel_raglog.mapping.structured import structured_answer
 from otel_raglog.mapping.texts import without_markup
 from otel_raglog.model import Chunk, Field, GenerateStep, RewriteKind, RewriteStep, Run
@@ -159,10 +161,18 @@ def claims_of(run: Run) -> str | None:
     """Return the answer in the words of the call that saw the context; ``""`` when it is empty.
 
     Where a later call put it into other words (tone, format, language), these are no claims;
-    neither are citations, nor what stands in JSON beside the answer.
+    neither are citations, code, nor what stands in JSON beside the answer.
     """
     said = _said(run)
-    return said and without_citations(said).text
+    return said and without_code(without_citations(said).text)
+
+
+def answers_in_code(run: Run) -> bool:
+    """Tell whether the answer is code, and nothing in words."""
+    said = _said(run)
+    if not said or not said.strip():
+        return False
+    return is_statement(said) or not (claims_of(run) or "").strip()
 
 
 def cited_in(run: Run) -> Cited:

@@ -21,7 +21,9 @@ from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.commands.reading import read_files
+from otel_raglog.commands.train import warn_of_training_runs
 from otel_raglog.config import load_config
+from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.errors import BadInput
@@ -157,7 +159,7 @@ def evaluate(
             name = trainer.name
             judged, evaluation = _trained_here(splits, trainer, analyser, wanted, tell)
         else:
-            how, name = "as it is", analyser.detector.version
+            how, name = "as it is", analyser.detector_version
             judged, evaluation = _as_it_is(tested.runs, analyser, wanted)
     problems = [*tested.problems, *others.problems]
     setting = Setting(name, policy.value, how, tested.unlabelled, len(tested.problems))
@@ -166,6 +168,8 @@ def evaluate(
     if plots is not None:
         write_plots(evaluation, plots)
     _print(evaluation, setting, output_format)
+    if trainer is None and isinstance(analyser.detector, Ensemble):
+        warn_of_training_runs(runs, analyser.detector.trained_on)
     report_problems(problems)
     if problems:
         raise typer.Exit(BAD_INPUT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.commands.reading import read_files
-from otel_raglog.commands.train import LabelledFiles
+from otel_raglog.commands.train import LabelledFiles, warn_of_training_runs
 from otel_raglog.config import load_config
 from otel_raglog.detect.artifact import load_artifact
 from otel_raglog.detect.ensemble import Ensemble
@@ -111,10 +110,7 @@ def thresholds(
         sys.stdout.write(json.dumps(_to_json(rows), indent=2, allow_nan=False) + "\n")
     else:
         _print(rows)
-    known = {digest for _, digest, _ in artifact.manifest.trained_on.files}
-    for path in runs:
-        if hashlib.sha256(path.read_bytes()).hexdigest() in known:
-            sys.stderr.write(f"otel-raglog: {path} trained this detector: expect less\n")
+    warn_of_training_runs(runs, artifact.manifest.trained_on)
     report_problems(reading.problems)
     if reading.problems:
         raise typer.Exit(BAD_INPUT)

@@ -26,7 +26,7 @@ from otel_raglog.detect.training.examples import examples_of
 from otel_raglog.errors import BadInput, ConfigError
 
 if TYPE_CHECKING:
-    from otel_raglog.detect.artifact import Manifest
+    from otel_raglog.detect.artifact import Manifest, TrainedOn
 
 LabelledFiles = Annotated[
     list[Path],
@@ -80,6 +80,14 @@ def train(
     _print(artifact.manifest, out)
 
 
+def warn_of_training_runs(paths: Sequence[Path], trained_on: TrainedOn) -> None:
+    """Say which of the files a detector was trained on: it looks better on them than it is."""
+    known = {digest for _, digest, _ in trained_on.files}
+    for path in paths:
+        if _digest(path) in known:
+            sys.stderr.write(f"otel-raglog: {path} trained this detector: expect less\n")
+
+
 def _training() -> ModuleType:
     try:
         from otel_raglog.detect.training import training  # noqa: PLC0415  an optional extra
@@ -90,11 +98,15 @@ def _training() -> ModuleType:
     return training
 
 
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _files(paths: Sequence[Path]) -> list[tuple[str, str, int]]:
     found = []
     for path in paths:
         count = len(read_files([path]).runs)
-        found.append((path.name, hashlib.sha256(path.read_bytes()).hexdigest(), count))
+        found.append((path.name, _digest(path), count))
     return found
 
 

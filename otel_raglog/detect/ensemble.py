@@ -91,7 +91,7 @@ class Ensemble:
             for stage, compiled in artifact.stages.items()
         }
         self.version = manifest.version + _suffix(policy, own)
-        self.cross_encoder = manifest.trained_on.cross_encoder
+        self.trained_on = manifest.trained_on
         # What rules-1 judges in its stead needs what rules-1 reads.
         self.reads = READ_BY_CLUES | {
             name for name in manifest.features if not name.startswith(CLUE_PREFIX)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from otel_raglog.checks.reading import answers_in_code
 from otel_raglog.detect.judgeable import (
     asks_nothing,
     finds_rows,
@@ -37,6 +38,7 @@ NEED_NO_READING = frozenset(
 
 _COURTESY = "nothing was asked: thanks or a greeting"
 _ROWS = "values that a statement of a query language found cannot be compared with words"
+_CODE = "the answer is code, which cannot be compared with words"
 _READING = (Stage.RETRIEVER, Stage.RERANKER, Stage.GENERATOR)
 """Stages that are judged by what the words of chunks have in common with others."""
 
@@ -64,6 +66,8 @@ def judge_stages(
     if finds_rows(run):
         read = {stage: _unread(verdicts[stage], _ROWS) for stage in _READING}
         verdicts = {**verdicts, **read}
+    if answers_in_code(run):
+        verdicts = {**verdicts, Stage.GENERATOR: _unread(verdicts[Stage.GENERATOR], _CODE)}
     judged = any(verdict.verdict in _JUDGED for verdict in verdicts.values())
     if not judged:
         return verdicts

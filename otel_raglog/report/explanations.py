@@ -267,6 +267,12 @@ def _other_evidence(
 
 def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
     stage = verdict.stage
+    # What is said of sound stages, too, speaks for no fault.
+    usual = {found[name].evidence for name in _OK_EVIDENCE[stage] if name in found}
+    doubts = list(_other_evidence(stage, found, usual))[:1]
+    if doubts and _is_doubtful(verdict):
+        yield _sentence(f"something speaks for a fault, but not enough: {doubts[0]}")
+        return
     phrases = [
         found[name].evidence
         for name in _OK_EVIDENCE[stage]
@@ -280,6 +286,13 @@ def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
         yield _sentence(phrases[0])
         return
     yield _sentence("; ".join((_OK_WORDS[stage], *phrases)))
+
+
+def _is_doubtful(verdict: Verdict) -> bool:
+    """Tell whether the stage is fine, but nearer to its threshold than to no fault at all."""
+    if verdict.probability is None or verdict.threshold is None:
+        return False
+    return verdict.probability >= verdict.threshold / 2
 
 
 def _warnings(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:

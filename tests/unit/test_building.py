@@ -1,6 +1,7 @@
 """Options to the analyser that every command uses."""
 
 import pytest
+from structlog.testing import capture_logs
 from trained_detectors import SMALL, make_examples
 
 from otel_raglog.building import build_analyser, reader_of, with_training_checks
@@ -38,6 +39,20 @@ def test_chosen_checks_win() -> None:
     assert kinds(Analysis(detector="local", checks=("rules",))) == {"rules"}
     assert kinds(Analysis(checks=("alignment",)), Rules1()) == {"alignment"}
     assert kinds(Analysis(checks=())) == set()
+
+
+def test_the_version_says_what_the_detector_has_to_do_without() -> None:
+    """Its verdicts are others then, and two kinds of verdicts must not bear one name."""
+
+    def version(options: Analysis) -> str:
+        analyser = build_analyser(options, quote_text=False, failures=LoggingFailures())
+        return analyser.detector_version.removeprefix(analyser.detector.version)
+
+    assert version(Analysis(detector="light")) == ""
+    assert version(Analysis(detector="light", checks=("rules", "similarity", "alignment"))) == ""
+    with capture_logs() as logs:
+        assert version(Analysis(checks=("rules",))) == "+without-similarity-alignment-crossencoder"
+    assert [each["left_out"] for each in logs] == ["similarity, alignment, crossencoder"]
 
 
 def test_detectors_are_trained_with_the_cross_encoder_unless_checks_are_chosen() -> None:

@@ -312,6 +312,11 @@ WRONG = [
         "analysis: {checks: [rulez]}",
         "analysis.checks.0: must be 'rules', 'similarity', 'alignment', 'crossencoder' or 'support'",
     ),
+    ("analysis: {detector: ''}", "analysis.detector: must not be empty"),
+    (
+        "analysis: {thresholds: {foo: 0.3}}",
+        "analysis.thresholds: the name foo must be 'rewriter', 'embedder', 'retriever', ",
+    ),
     ("analysis: {cross_encoder: ''}", "analysis.cross_encoder: must not be empty"),
     ("exporters: []", "exporters: must be a mapping of names and values"),
     ("exporters: {b: 5}", "exporters.b: must be an endpoint, or a mapping of kind, endpoint and"),

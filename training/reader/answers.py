@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from training.reader.corpora import Library, Question, Side
-from training.reader.limits import Limits, Passage
+from training.reader.corpora import Question, Side
+from training.reader.limits import MAX_WORDS, Limits, Passage
 from training.reader.texts import (
     DATE,
     NUMBER,
     YEAR,
     Kind,
+    Span,
     candidates,
     holds,
     kind_of,
@@ -25,6 +26,7 @@ from training.reader.texts import (
 from training.reader.wording import Wording, wording_of
 
 _REMOVED_SHARE = 0.5
+_MIXED_SHARE = 0.35
 _FROM_PASSAGE_SHARE = 0.75
 _VERBATIM_SHARE = 0.2
 _UNSUPPORTED_SHARE = 0.5
@@ -93,14 +95,36 @@ def answer_examples(
     spans: list[SpanExample] = []
     claims: list[ClaimPair] = []
     for question in side.questions:
-        holding = around_answer(question, question.text, of_spans, rng)
+        alike = side.library.look_alike(question, rng)
+        beside = side.library.documents[alike] if alike else ""
+        holding = _holding(question, question.text, beside, of_spans, rng)
+        if holding is None:
+            continue
         # About as long as the other one, so that the length tells nothing.
-        most_words = len(holding.text.split()) if holding else None
-        lacking = _passage_without_answer(question, side.library, of_spans, rng, most_words)
+        count = len(holding.text.split())
+        lacking = _passage_without_answer(question, beside, count, of_spans, rng)
         spans += _spans(question, holding, lacking, of_spans)
         claims += _wrong_answer(question, others, of_claims, rng)
-        claims += _missing_evidence(question, lacking, of_claims, rng)
+        if lacking and rng.random() < _UNSUPPORTED_SHARE:
+            claims += _missing_evidence(question, beside, lacking, of_claims, rng)
     return spans, claims
+
+
+def _holding(
+    question: Question, text: str, beside: str, limits: Limits, rng: Random
+) -> Passage | None:
+    """Return a passage with the evidence, in a third with sentences of a look-alike behind it.
+
+    Passages without evidence have such sentences, too: a change of subject must not tell them.
+    """
+    found = around_answer(question, text, limits, rng)
+    if found is None or rng.random() >= _MIXED_SHARE:
+        return found
+    kept = Span(0, len(found.text))
+    count = rng.randint(len(found.text.split()), MAX_WORDS)
+    room = limits.room_beside(text) - _SPARE_TOKENS
+    more = limits.any_passage(f"{found.text} {beside}".rstrip(), kept, count, room, rng)
+    return Passage(more, found.begin)
 
 
 def around_answer(question: Question, text: str, limits: Limits, rng: Random) -> Passage | None:
@@ -120,35 +144,34 @@ def is_wrong(answer: str, question: Question) -> bool:
 
 
 def _spans(
-    question: Question, holding: Passage | None, lacking: str | None, limits: Limits
+    question: Question, holding: Passage, lacking: str | None, limits: Limits
 ) -> list[SpanExample]:
     """Return the question with a passage that answers it, and with the one that does not."""
-    found = []
-    if holding:
-        place = question.place.begin - holding.begin
-        found.append(SpanExample(question.text, holding.text, question.answer, place))
+    place = question.place.begin - holding.begin
+    found = [SpanExample(question.text, holding.text, question.answer, place)]
     if lacking:
         found.append(SpanExample(question.text, lacking, None, None))
     return [each for each in found if limits.read_whole(each.question, each.passage)]
 
 
 def _passage_without_answer(
-    question: Question, library: Library, limits: Limits, rng: Random, most_words: int | None
+    question: Question, beside: str, count: int, limits: Limits, rng: Random
 ) -> str | None:
     """Return a passage of the gold document less its answering sentences, or of a look-alike.
 
-    No accepted answer stands there.
+    No accepted answer stands there. It has about ``count`` words; what is short of them in the gold
+    document comes from the look-alike.
     """
     rest = " ".join(s for s in sentences(question.document) if not question.answered_by(s))
-    look_alike = library.look_alike(question, rng)
-    if len(rest.split()) <= _MIN_WORDS_LEFT or rng.random() >= _REMOVED_SHARE:
-        rest = library.documents[look_alike] if look_alike else ""
-    if not rest or question.answered_by(rest):
+    document, kept = beside, None
+    if len(rest.split()) > _MIN_WORDS_LEFT and rng.random() < _REMOVED_SHARE:
+        is_short = len(rest.split()) < count
+        document = f"{rest} {beside}".rstrip() if is_short else rest
+        kept = Span(0, len(rest)) if is_short else None
+    if not document or question.answered_by(document):
         limits.dropped["no passage without an accepted answer"] += 1
         return None
-    room = limits.room_beside(question.text)
-    found = limits.passage(rest, None, room, rng, most_words=most_words)
-    return found.text if found else None
+    return limits.any_passage(document, kept, count, limits.room_beside(question.text), rng)
 
 
 def _wrong_answer(
@@ -219,18 +242,16 @@ def _answers_in(text: str, question: Question) -> list[str]:
 
 
 def _missing_evidence(
-    question: Question, lacking: str | None, limits: Limits, rng: Random
+    question: Question, beside: str, lacking: str, limits: Limits, rng: Random
 ) -> list[ClaimPair]:
     """Return at most one pair whose wrong claim takes its answer from the passage that lacks it."""
-    if not lacking or rng.random() >= _UNSUPPORTED_SHARE:
-        return []
     others = _answers_in(lacking, question)
     if not others:
         limits.dropped["no answer of the kind in the passage without evidence"] += 1
         return []
     word = wording_of(question.text, rng)
     supported, unsupported = word(question.answer), word(rng.choice(others))
-    holding = around_answer(question, f"{question.text} {supported}", limits, rng)
+    holding = _holding(question, f"{question.text} {supported}", beside, limits, rng)
     if holding is None:
         return []
     pair = ClaimPair(question.text, supported, unsupported, holding.text, lacking)

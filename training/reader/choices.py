@@ -166,7 +166,10 @@ def _longest_named(all_words: Sequence[str], document: str, *, ends: bool) -> in
     """
     for count in range(min(len(all_words), _MOST_WORDS), 0, -1):
         run = all_words[-count:] if ends else all_words[:count]
-        if _is_named(run[0]) and _is_named(run[-1]) and _is_mentioned(run, document):
+        is_list = any(word.endswith(",") for word in run[:-1])
+        if is_list or not (_is_named(run[0]) and _is_named(run[-1])):
+            continue
+        if _is_mentioned(run, document):
             before, behind = all_words[-count - 1 : -count], all_words[count : count + 1]
             if ends:
                 goes_on = bool(before) and _is_named(before[0]) and before[0][-1] not in ",:"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple
@@ -23,6 +22,7 @@ MARKS = 3
 MIN_WORDS, MAX_WORDS = 25, 75
 """Between these, the most words of a passage are drawn; the service packs sentences up to 75."""
 
+_NEAR = 6
 _BESIDE = 15
 """Words more than the evidence has, so that most passages hold something else, too."""
 
@@ -61,43 +61,54 @@ class Limits:
         self.dropped[reason] += 1
         return False
 
-    def passage(
-        self,
-        document: str,
-        evidence: Span | None,
-        room: int,
-        rng: Random,
-        *,
-        most_words: int | None = None,
-    ) -> Passage | None:
+    def passage(self, document: str, evidence: Span, room: int, rng: Random) -> Passage | None:
         """Return the sentences with the evidence, and some of those before and behind it.
 
-        At most as many words as drawn (or ``most_words``), and ``room`` tokens. Without evidence
-        any sentences. None if the evidence alone has over 75 words or does not fit.
+        At most as many words as drawn, and ``room`` tokens. None if the evidence alone has over 75
+        words or does not fit.
         """
         spans = sentence_spans(document)
-        if evidence is None:
-            most = min(MAX_WORDS, most_words or rng.randint(MIN_WORDS, MAX_WORDS))
-            evidence = _first_words(document, rng.choice(spans), most)
-        else:
-            held = [s for s in spans if s.end > evidence.begin and s.begin < evidence.end]
-            evidence = Span(held[0].begin, held[-1].end)
-            least = min(MAX_WORDS, max(MIN_WORDS, _words_between(document, evidence) + _BESIDE))
-            most = most_words or rng.randint(least, MAX_WORDS)
-        if _words_between(document, evidence) > MAX_WORDS:
+        touched = [s for s in spans if s.end > evidence.begin and s.begin < evidence.end]
+        held = Span(touched[0].begin, touched[-1].end)
+        count = _words_between(document, held)
+        if count > MAX_WORDS:
             self._drop("evidence of more than 75 words")
             return None
-        if self._tokens_between(document, evidence) > room:
+        if self._tokens_between(document, held) > room:
             self._drop("evidence of more tokens than are read")
             return None
-        while wider := [
+        most = rng.randint(min(MAX_WORDS, max(MIN_WORDS, count + _BESIDE)), MAX_WORDS)
+        while wider := self._wider(document, held, most, room):
+            held = rng.choice(wider)
+        return Passage(document[held.begin : held.end], held.begin)
+
+    def any_passage(
+        self, document: str, kept: Span | None, count: int, room: int, rng: Random
+    ) -> str:
+        """Return sentences of a document with about ``count`` words: those kept, or any.
+
+        At most 75 words and ``room`` tokens; fewer words where the document has no more.
+        """
+        spans = sentence_spans(document)
+        short = [span for span in spans if _words_between(document, span) <= count]
+        held = kept or _first_words(document, rng.choice(short or spans), count)
+        while _words_between(document, held) < count - _NEAR and (
+            wider := self._wider(document, held, MAX_WORDS, room)
+        ):
+            held = rng.choice(wider)
+        return document[held.begin : held.end]
+
+    def _wider(self, document: str, held: Span, most: int, room: int) -> list[Span]:
+        """Return what is held with the sentence before it, and with the one behind it, if short."""
+        spans = sentence_spans(document)
+        before = [Span(s.begin, held.end) for s in spans if s.end <= held.begin][-1:]
+        behind = [Span(held.begin, s.end) for s in spans if s.begin >= held.end][:1]
+        return [
             span
-            for span in _wider(evidence, spans)
+            for span in (*before, *behind)
             if _words_between(document, span) <= most
             and self._tokens_between(document, span) <= room
-        ]:
-            evidence = rng.choice(wider)
-        return Passage(document[evidence.begin : evidence.end], evidence.begin)
+        ]
 
     def _tokens_of(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
@@ -119,10 +130,3 @@ def _first_words(document: str, span: Span, count: int) -> Span:
     text = document[span.begin : span.end]
     kept = " ".join(text.split()[:count])
     return Span(span.begin, span.begin + len(kept))
-
-
-def _wider(span: Span, spans: Sequence[Span]) -> list[Span]:
-    """Return the span with the sentence before it, and with the one behind it."""
-    before = [s for s in spans if s.end <= span.begin][-1:]
-    behind = [s for s in spans if s.begin >= span.end][:1]
-    return [Span(s.begin, span.end) for s in before] + [Span(span.begin, s.end) for s in behind]

@@ -29,6 +29,7 @@ from otel_raglog.checks.reading import (
     retrieved_of,
 )
 from otel_raglog.checks.text.citations import names_source, without_citations
+from otel_raglog.checks.text.claims import LEAD_IN
 from otel_raglog.checks.text.coverage import coverage, question_weights
 from otel_raglog.checks.text.names import names
 from otel_raglog.checks.text.numbers import NumberIndex, NumberKind, numbers
@@ -46,11 +47,7 @@ _ENDS = re.compile(r"[.!?:)\]}\"'”’`*|]\s*$")  # noqa: RUF001
 _LONG_ANSWER_WORDS = 25
 _READ_CHARACTERS = 40_000
 _LOW_SUPPORT = 0.4
-_LEAD_IN = re.compile(
-    r"(?i)\b(?:based on|according to|as (?:stated|mentioned) in|from) (?:the |this )?"
-    r"(?:\w+ ){0,2}(?:context|passages?|documents?|text|information|sources?|handbook)"
-    r"(?: provided| above| given)?[,:]?"
-)
+_PLAIN_NO = re.compile(r"^\W*no\W*(?=[.,;:!]|$)")
 _ABOUT_THE_TEXT = frozenset(
     [
         "context",
@@ -214,7 +211,7 @@ class GeneratorRules:
             return
         question = question_of(run)
         known = (context.known, *((question,) if question else ()), *history_of(run))
-        read = _LEAD_IN.sub(" ", _claims(answer[:_READ_CHARACTERS]))
+        read = LEAD_IN.sub(" ", _claims(answer[:_READ_CHARACTERS]))
         again = without_citations(restated(run)[:_READ_CHARACTERS]).text
         found = _Answer(read, question, context, known, again, _labels(run))
         yield from _unsupported(found)
@@ -410,9 +407,11 @@ def _kind_missing(answer: _Answer, novel: list[str]) -> Measurement:
     digits = any(c.isdigit() for c in answer.text) or bool(numbers(answer.text))
     vague = {"none", "no", "few", "several", "many", "one", "single", "once", "twice", "never"}
     if kind in {AnswerKind.COUNT, AnswerKind.TIME}:
-        said = digits or bool(vague & set(fold(answer.text).split()))
+        # No cars is a number of them; a plain no is none.
+        stated = set(_PLAIN_NO.sub(" ", fold(answer.text)).split())
+        said = digits or bool(vague & stated)
         later = kind is AnswerKind.TIME and bool(
-            {"when", "after", "before", "until", "during", "once"} & set(fold(answer.text).split())
+            {"when", "after", "before", "until", "during", "once"} & stated
         )
         missing = not said and not later
         evidence = f"the question asks for {kind}, and the answer states none"

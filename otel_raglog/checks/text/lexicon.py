@@ -313,6 +313,9 @@ FOREIGN_SIGNS = frozenset(
     ik wij jij hij zij zijn wordt kunnen mogen moet moeten wanneer waarom welke hoeveel niet geen
     voor naar bij uit een het mijn
     jag hur varfor vilken vilka och eller inte hva hvor hvordan hvornar hvorfor ikke jeg
+    sie ist sich erhalten erhalt bekommt bekommen betragt tage tagen monate monaten wochen jahre jahren
+    avez semaines jours mois ans tienes tiene tienen semanas hai hanno settimane giorni mesi anni
+    krijgt krijgen heeft weken tygodni
     quanto costa custa oui puis nein nerede nasil hangi icin
     gdzie kiedy dlaczego czy przez jaki jaka jakie
     """)

@@ -9,13 +9,17 @@ from functools import lru_cache
 
 import snowballstemmer
 
-from otel_raglog.checks.text.lexicon import STOPWORDS
+from otel_raglog.checks.text.lexicon import SMALL_NUMBERS, STOPWORDS, UNITS_OF_TEN
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  the typographic apostrophe is meant
 _MARK = re.compile(r"[\u0300-\u036f]+")
 _BUCKET = 4
 _CACHED_STEMS = 65_536
 _MIN_COMMON_PREFIX = 5
+_FIGURES = {
+    **{word: str(value) for word, value in SMALL_NUMBERS.items()},
+    **{word: f"{tens}0" for word, tens in UNITS_OF_TEN.items()},
+}
 
 
 def fold(text: str) -> str:
@@ -38,7 +42,12 @@ def words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_CACHED_STEMS)
 def stem(word: str) -> str:
-    """Return the stem of a folded English word, by the Snowball (Porter 2) stemmer."""
+    """Return the stem of a folded English word, by the Snowball (Porter 2) stemmer.
+
+    That of a number in words (*four*, *ninety*) is its figure.
+    """
+    if word in _FIGURES:
+        return _FIGURES[word]
     # A stemmer has state of its own, so each call makes one: words come from several threads.
     return str(snowballstemmer.stemmer("english").stemWord(word))
 

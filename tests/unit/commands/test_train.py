@@ -57,14 +57,15 @@ def test_train_writes_a_detector_and_says_what_to_expect(trained) -> None:
 
 
 def test_analyze_uses_the_trained_detector(trained) -> None:
-    """By the option analysis.detector; the reports bear its version."""
+    """By the option analysis.detector; the reports bear its version, and what did not run."""
     folder, arguments, _ = trained
     config = folder / "detector.yaml"
     config.write_text(f"{CONFIG}  detector: {folder / 'model'}\n")
     command = ["analyze", arguments[0], "--config", str(config), "--format", "jsonl"]
     result = CliRunner().invoke(app, command)
     report = json.loads(result.stdout.splitlines()[0])
-    assert report["detector_version"] == load_artifact(folder / "model").manifest.version
+    version = load_artifact(folder / "model").manifest.version
+    assert report["detector_version"] == f"{version}+without-similarity"
 
 
 def test_thresholds_are_suggested_with_what_to_expect_and_nothing_is_changed(trained) -> None:
@@ -83,6 +84,15 @@ def test_thresholds_are_suggested_with_what_to_expect_and_nothing_is_changed(tra
     assert found["recall"] == 1
     assert found["false_positive_rate"] == 0
     assert (folder / "model" / "manifest.json").read_bytes() == before
+
+
+def test_figures_of_runs_that_trained_the_detector_are_marked(trained) -> None:
+    """They look better than any to come."""
+    folder, arguments, _ = trained
+    command = ["evaluate", *arguments, "--model", str(folder / "model"), "--draws", "0"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "trained this detector: expect less" in result.stderr
 
 
 def test_runs_without_labels_are_an_error(tmp_path) -> None:

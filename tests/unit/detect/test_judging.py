@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from handbook_runs import QUESTION, make_run
 
 from otel_raglog.checks.check import measured
@@ -58,9 +59,28 @@ def test_the_stage_takes_its_worst_step() -> None:
 def test_another_language_is_an_abstention_that_names_the_detector() -> None:
     """Whatever the judge would say."""
     text = "Wie viele Urlaubstage bekommen Vollzeitbeschäftigte in diesem Unternehmen pro Jahr?"
-    verdict = judge_stages(make_run(text, text), (), by_value, "x-1")[Stage.GENERATOR]
-    if verdict.verdict is StageVerdict.UNKNOWN:
-        assert "x-1" in verdict.explanation
+    verdict = judge_stages(make_run(text, answer=text), (), by_value, "x-1")[Stage.GENERATOR]
+    assert verdict.reason is UnknownReason.ABSTAINED
+    assert "x-1" in verdict.explanation
+
+
+SHELL = """```sh
+handbook --show vacation
+```"""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [SHELL, f"\n{SHELL}\n\n{SHELL}", "SELECT days FROM vacation WHERE kind = 'full-time';"],
+)
+def test_an_answer_in_code_is_an_abstention(answer) -> None:
+    """Nothing of it can be compared with the words of documents; the other stages are judged."""
+    verdicts = judge_stages(make_run(answer=answer), (), by_value, "x-1")
+    assert verdicts[Stage.GENERATOR].reason is UnknownReason.ABSTAINED
+    assert "code" in verdicts[Stage.GENERATOR].explanation
+    assert verdicts[Stage.RETRIEVER].verdict is StageVerdict.OK
+    said = make_run(answer=f"They get 25 days:\n{answer}")
+    assert judge_stages(said, (), by_value, "x-1")[Stage.GENERATOR].verdict is StageVerdict.OK
 
 
 def test_nothing_measured_is_unknown_with_its_reason() -> None:

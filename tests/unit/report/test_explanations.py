@@ -66,6 +66,21 @@ def test_an_ok_verdict_says_what_speaks_for_it() -> None:
     )
 
 
+def test_an_ok_verdict_near_its_threshold_names_the_doubt() -> None:
+    """It does not say that all is well beside a probability that says otherwise."""
+    read = measured("retriever.answerable", -2.0, "no retrieved chunk seems to answer the question")
+
+    def said(probability: float) -> str:
+        verdict = Verdict(Stage.RETRIEVER, StageVerdict.OK, probability=probability, threshold=0.4)
+        return explain(verdict, [RELEVANCE, read], quote_text=False)
+
+    assert said(0.3) == (
+        "Something speaks for a fault, but not enough: no retrieved chunk seems to answer the "
+        "question."
+    )
+    assert said(0.1).startswith("A retrieved chunk seems to hold what the question asks")
+
+
 def test_a_correct_refusal_is_said_to_be_one() -> None:
     """It is ok, and not grounded."""
     declines = measured("generator.refuses", 1, "the answer says that it cannot be given")

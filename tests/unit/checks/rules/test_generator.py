@@ -22,6 +22,8 @@ def found(run: Run) -> dict[str, Measurement]:
         ("names_unsupported", "Full-time employees get 25 days, says Peter Müller."),
         ("words_unsupported_share", "Full-time employees get sabbaticals, bonuses and lunches."),
         ("answer_kind_missing", "Full-time employees get plenty of paid vacation."),
+        ("answer_kind_missing", "No"),
+        ("answer_kind_missing", "No, employees get plenty of paid vacation."),
         ("answer_empty", " "),
         ("refuses", "I could not find this in the context."),
         (

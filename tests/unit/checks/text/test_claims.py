@@ -2,7 +2,7 @@
 
 import pytest
 
-from otel_raglog.checks.text.claims import claimed
+from otel_raglog.checks.text.claims import claimed, without_code
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,20 @@ def test_sentences_are_kept_apart() -> None:
 def test_of_a_very_long_answer_the_beginning_is_read() -> None:
     """Whatever a model returns is read in bounded time."""
     assert len(claimed("It is so. " * 10_000)) <= 4_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("Pass it:\n\n```python\nClient(timeout=10)\n```\nThat is all.", "Pass it: That is all."),
+        ("Pass it:\n~~~\nClient(timeout=10)\n~~~", "Pass it:"),
+        ("Pass it:\n```python\nClient(timeout=10)", "Pass it:"),
+        ("```sh\nls\n```", ""),
+        ("```\nThey get 25 days.\n```", "``` They get 25 days. ```"),
+        ("```markdown\nThey get 25 days.\n```", "```markdown They get 25 days. ```"),
+        ("Use `timeout` here.", "Use `timeout` here."),
+    ],
+)
+def test_blocks_of_code_are_no_claims(answer: str, kept: str) -> None:
+    """A whole answer between fences may be words, unless they name a language of programs."""
+    assert " ".join(without_code(answer).split()) == kept

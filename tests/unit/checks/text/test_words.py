@@ -41,3 +41,10 @@ def test_names_match_more_strictly_than_words() -> None:
     index = WordIndex(["Indian trains in Australia"])
     assert index.holds_name("india")
     assert not index.holds_name("austria")
+
+
+def test_a_number_in_words_is_its_figure() -> None:
+    """A context that says four supports an answer that says 4, and the other way round."""
+    assert WordIndex(["It has four wheels."]).holds_related("4")
+    assert WordIndex(["for 30 days"]).holds("thirty")
+    assert not WordIndex(["It has four wheels."]).holds("5")
