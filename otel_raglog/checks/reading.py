@@ -243,7 +243,7 @@ def context_of(run: Run) -> Context | None:
             return None
         pieces = tuple(chunk_text(chunk) for chunk in readable(selected))
         return Context(pieces, "\n".join(pieces), assumed=True)
-    seen = PromptText(prompt)
+    seen = PromptText.of(prompt)
     kept = tuple(
         chunk_text(chunk)
         for chunk in readable(selected or ())

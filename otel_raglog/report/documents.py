@@ -63,7 +63,7 @@ def documents_of(run: Run) -> tuple[Document, ...]:
     chunks = (*retrieved, *others)[:MAX_DOCUMENTS]
     ranks = _reranks(run, chunks)
     prompt = prompt_of(run)
-    seen = PromptText(prompt) if prompt is not None else None
+    seen = PromptText.of(prompt) if prompt is not None else None
     shares = _shares(run, chunks)
     survivals = [
         seen.survival(chunk.text) if seen is not None and chunk.text.strip() else None
@@ -109,7 +109,7 @@ def _shares(run: Run, chunks: tuple[Chunk, ...]) -> list[float | None]:
     answer, question = claims_of(run), question_of(run)
     if answer is None or not answer.strip() or refuses(answer):
         return [None] * len(chunks)
-    asked = WordIndex((question or "",))
+    asked = WordIndex.of(question or "")
     stated = content_words(answer[:_ANSWER_CHARACTERS])
     own = [word for word in stated if not asked.holds_related(word)][:_MAX_WORDS]
     if not own:
@@ -118,7 +118,7 @@ def _shares(run: Run, chunks: tuple[Chunk, ...]) -> list[float | None]:
 
 
 def _share(own: list[str], chunk: Chunk) -> float:
-    index = WordIndex((chunk_text(chunk),))
+    index = WordIndex.of(chunk_text(chunk))
     return sum(index.holds_related(word) for word in own) / len(own)
 
 

@@ -139,7 +139,7 @@ def sentences_of(pieces: Sequence[str], encoder: TokenEncoder) -> Sentences | No
     return Sentences(
         tuple(texts),
         np.asarray(numbers),
-        tuple(WordIndex((text,)) for text in texts),
+        tuple(WordIndex.of(text) for text in texts),
         np.concatenate(parts),
         begins,
         means,

@@ -160,7 +160,7 @@ def _answered(passages: Sequence[Read]) -> Iterator[Measurement]:
 
 def likely_answers(case: Case) -> tuple[LikelyAnswer, ...]:
     """Return the likely answers of all passages, likeliest first."""
-    asked, stated = WordIndex(case.forms), WordIndex((case.answer,))
+    asked, stated = WordIndex(case.forms), WordIndex.of(case.answer)
     found = [
         LikelyAnswer(span, span.score + each.reading.answers, _stated(span.text, asked, stated))
         for each in case.passages

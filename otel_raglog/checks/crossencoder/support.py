@@ -126,7 +126,7 @@ def _near(claim: str, passages: Sequence[Read]) -> list[Read]:
     claimed_words = content_words(claim)[:MAX_WORDS] or words(claim)[:MAX_WORDS]
 
     def held(read: Read) -> int:
-        index = WordIndex((read.passage,))
+        index = WordIndex.of(read.passage)
         return sum(index.holds_related(word) for word in claimed_words)
 
     by_words = sorted(passages, key=held, reverse=True)[:_HELD_AGAINST]

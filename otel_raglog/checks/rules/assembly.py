@@ -70,7 +70,7 @@ def fates_of(run: Run) -> Fates | None:
     if prompt is None or selected is None:
         return None
     chunks = readable(selected)
-    seen = PromptText(prompt[:_READ_CHARACTERS])
+    seen = PromptText.of(prompt[:_READ_CHARACTERS])
     return Fates(chunks, tuple(seen.survival(chunk.text) for chunk in chunks))
 
 

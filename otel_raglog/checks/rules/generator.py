@@ -214,9 +214,10 @@ class GeneratorRules:
         read = LEAD_IN.sub(" ", _claims(answer[:_READ_CHARACTERS]))
         again = without_citations(restated(run)[:_READ_CHARACTERS]).text
         found = _Answer(read, question, context, known, again, _labels(run))
-        yield from _unsupported(found)
+        index = WordIndex((*found.known, found.labels))
+        yield from _unsupported(found, index)
         yield _unknown_citations(run, found)
-        yield from _support(found)
+        yield from _support(found, index)
 
 
 def _claims(answer: str) -> str:
@@ -311,7 +312,7 @@ def _form(answer: str, claims: str, *, cut: bool) -> Iterator[Measurement]:
     )
 
 
-def _unsupported(answer: _Answer) -> Iterator[Measurement]:
+def _unsupported(answer: _Answer, index: WordIndex) -> Iterator[Measurement]:
     stated = NumberIndex(answer.known)
     told = (*numbers(answer.text), *numbers(answer.restated))
     missing = {n.value: n for n in told if not stated.holds_about(n)}
@@ -329,7 +330,6 @@ def _unsupported(answer: _Answer) -> Iterator[Measurement]:
         if strange
         else "",
     )
-    index = WordIndex((*answer.known, answer.labels))
     more = [name for name in names(answer.restated) if name.text not in answer.text]
     unknown = [
         name.text
@@ -353,14 +353,13 @@ def _abbreviates(name: str, text: str) -> bool:
     return name.isupper() and fold(name) in initials
 
 
-def _support(answer: _Answer) -> Iterator[Measurement]:
-    asked = WordIndex((answer.question or "",))
+def _support(answer: _Answer, known: WordIndex) -> Iterator[Measurement]:
+    asked = WordIndex.of(answer.question or "")
     novel = [
         word
         for word in content_words(answer.text)
         if not asked.holds_related(word) and word not in _ABOUT_THE_TEXT
     ]
-    known = WordIndex((*answer.known, answer.labels))
     unknown = [word for word in novel if not known.holds_related(word)]
     yield measured("generator.novel_words", len(novel))
     yield measured(
@@ -386,7 +385,7 @@ def _joint_support(answer: _Answer, novel: list[str]) -> Measurement:
     weights = question_weights(answer.question)
     best = 0.0
     for piece in answer.context.pieces:
-        index = WordIndex((piece,))
+        index = WordIndex.of(piece)
         held = sum(index.holds_related(word) for word in novel) / len(novel)
         best = max(best, held * coverage(weights, index))
     return measured(

@@ -137,8 +137,8 @@ def _words(
     index: int,
 ) -> Iterator[Measurement]:
     weights = question_weights(question)
-    kept = [coverage(weights, WordIndex((chunk_text(c),))) for c in selected]
-    left = [coverage(weights, WordIndex((chunk_text(c),))) for c in excluded]
+    kept = [coverage(weights, WordIndex.of(chunk_text(c))) for c in selected]
+    left = [coverage(weights, WordIndex.of(chunk_text(c))) for c in excluded]
     best = max(range(len(left)), key=left.__getitem__)
     gap = left[best] - max(kept)
     name = rank_name(excluded[best], candidates)

@@ -165,7 +165,7 @@ def _counts(run: Run, chunks: Sequence[Chunk]) -> Iterator[Measurement]:
 
 def _words(question: str, chunks: Sequence[Chunk]) -> Iterator[Measurement]:
     weights = question_weights(question)
-    indices = [WordIndex((chunk_text(chunk),)) for chunk in chunks]
+    indices = [WordIndex.of(chunk_text(chunk)) for chunk in chunks]
     each = [coverage(weights, index) for index in indices]
     best = max(range(len(each)), key=each.__getitem__)
     union = WordIndex(chunk_text(chunk) for chunk in chunks)
@@ -225,12 +225,12 @@ def _damage(chunks: Sequence[Chunk]) -> Iterator[Measurement]:
 def _garbled(text: str) -> bool:
     if "\ufffd" in text:
         return True
-    visible = [c for c in text if not c.isspace()]
+    if len(text) < _SHORT_CHUNK:
+        return False
+    lengths = [len(word) for word in text.split()]
     odd = sum(len(m.group()) for m in _ODD_CHARACTER.finditer(text))
-    spaced_out = sum(len(word) == 1 for word in text.split()) > _GARBLED_SHARE * 2 * len(
-        text.split()
-    )
-    return len(text) >= _SHORT_CHUNK and (odd > _GARBLED_SHARE * len(visible) or spaced_out)
+    spaced_out = lengths.count(1) > _GARBLED_SHARE * 2 * len(lengths)
+    return odd > _GARBLED_SHARE * sum(lengths) or spaced_out
 
 
 def _cuts_sentence(text: str) -> bool:

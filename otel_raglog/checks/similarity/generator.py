@@ -64,13 +64,13 @@ def _new_names(run: Run) -> tuple[Name, ...]:
 
 def _is_completed(question: str, forms: tuple[str, ...]) -> bool:
     """Tell whether a question's other form says what it leaves out."""
-    said = WordIndex((question,))
+    said = WordIndex.of(question)
     return any(not said.holds_related(word) for form in forms for word in content_words(form))
 
 
 def _mentions(piece: str, new: tuple[Name, ...]) -> bool:
     """Tell whether a text has a word of each name."""
-    index = WordIndex((piece,))
+    index = WordIndex.of(piece)
     return all(any(map(index.holds_name, name.words)) for name in new)
 
 

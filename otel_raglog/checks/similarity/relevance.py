@@ -68,7 +68,7 @@ def relevances(
     fits best. A long text is as similar as its most similar passage.
     """
     read = texts[:MAX_TEXTS]
-    indices = [WordIndex((text,)) for text in read]
+    indices = [WordIndex.of(text) for text in read]
     found: list[tuple[Relevance, ...]] = []
     for form in forms:
         similarities = text_similarities(form, read, encoder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from otel_raglog.checks.text.lexicon import (
     GENERIC_NOUNS,
@@ -22,6 +23,7 @@ _GAP_INSIDE_NAME = frozenset({" ", "-", ". ", " & ", "."})
 _TITLE_CASE_SHARE = 0.8
 _TITLE_CASE_WORDS = 6
 _ACRONYM_LETTERS = 2
+_CACHED_TEXTS, _LONGEST_CACHED = 256, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,18 @@ def names(text: str) -> tuple[Name, ...]:
     unless it is an acronym. Text in lower case, in capitals or in title case has no names that
     could be told apart, and yields none.
     """
+    # Questions are read for each stage.
+    return _found_again(text) if len(text) <= _LONGEST_CACHED else _found(text)
+
+
+def _found(text: str) -> tuple[Name, ...]:
     tokens = tuple(_tokens(text))
     if not tokens or _cased_throughout(tokens):
         return ()
-    found = dict.fromkeys(_runs(tokens, text))
-    return tuple(found)
+    return tuple(dict.fromkeys(_runs(tokens, text)))
+
+
+_found_again = lru_cache(maxsize=_CACHED_TEXTS)(_found)
 
 
 def _tokens(text: str) -> Iterator[_Token]:

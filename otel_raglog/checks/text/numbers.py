@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from otel_raglog.checks.text.lexicon import MONTHS, MULTIPLIERS, SMALL_NUMBERS, UNITS_OF_TEN
 from otel_raglog.checks.text.words import fold
@@ -17,7 +18,16 @@ _FIGURE = re.compile(
     r"(?P<unit>\s?(?:%|percent\b|per cent\b|hundred\b|thousand\b|million\b|billion\b|trillion\b|bn\b))?"
 )
 _LIST_MARK = re.compile(r"(?m)^\s*(?:\d{1,2}[.)]\s|[-*•]\s)|\[\d{1,3}\]")
-_WORD = re.compile(r"[a-z]+")
+_LARGE_WORDS = ("hundred", "thousand", "million", "billion")
+
+
+def _any_of(known: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(f"(?<![a-z])(?:{'|'.join(known)})(?![a-z])")
+
+
+_MONTH = _any_of(MONTHS)
+_NUMBER_WORD = _any_of((*SMALL_NUMBERS, *UNITS_OF_TEN, *_LARGE_WORDS))
+_CACHED_TEXTS, _LONGEST_CACHED = 256, 8_000
 _SUFFIX_FACTORS = {"k": 1e3, "bn": 1e9, "m": 1e6}
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
 _FEWEST_DIGITS = 2
@@ -50,8 +60,16 @@ def numbers(text: str) -> tuple[Number, ...]:
     *One* and months that are also words (*may*, *march*) count only beside a figure; list marks
     and citation marks such as ``[1]`` are no numbers. Identifiers (*F-22*, *A4*) are words.
     """
+    # The same chunks are read for several checks, and found by other questions again.
+    return _found_again(text) if len(text) <= _LONGEST_CACHED else _found(text)
+
+
+def _found(text: str) -> tuple[Number, ...]:
     folded = _LIST_MARK.sub(" ", fold(text))
     return (*_figures(folded), *_months(folded), *_written(folded))
+
+
+_found_again = lru_cache(maxsize=_CACHED_TEXTS)(_found)
 
 
 class NumberIndex:
@@ -120,14 +138,11 @@ def _kind(match: re.Match[str], value: float, unit: str) -> NumberKind:
 
 def _months(folded: str) -> Iterator[Number]:
     ambiguous = {"may", "march", "mar", "jan", "jun", "sep", "dec"}
-    for match in _WORD.finditer(folded):
-        month = MONTHS.get(match.group())
-        if month is None:
-            continue
+    for match in _MONTH.finditer(folded):
         around = folded[max(0, match.start() - 8) : match.end() + 6]
         if match.group() in ambiguous and not any(c.isdigit() for c in around):
             continue
-        yield Number(float(month), NumberKind.MONTH, match.group())
+        yield Number(float(MONTHS[match.group()]), NumberKind.MONTH, match.group())
 
 
 def _written(folded: str) -> Iterator[Number]:
@@ -135,7 +150,7 @@ def _written(folded: str) -> Iterator[Number]:
     pending: float | None = None
     text = ""
     end = -2
-    for match in _WORD.finditer(folded):
+    for match in _NUMBER_WORD.finditer(folded):
         word = match.group()
         joined = pending is not None and match.start() - end <= 1
         if pending is not None and not joined:
@@ -146,7 +161,7 @@ def _written(folded: str) -> Iterator[Number]:
         if small is not None or tens is not None:
             value = float(small if small is not None else (tens or 0) * 10)
             pending, text = (pending + value, f"{text} {word}") if pending else (value, word)
-        elif word in {"hundred", "thousand", "million", "billion"} and pending:
+        elif pending:
             pending, text = pending * MULTIPLIERS[word], f"{text} {word}"
         elif pending is not None:
             yield from _stated(pending, text)

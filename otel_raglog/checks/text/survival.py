@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from otel_raglog.checks.text.words import WORD, fold
 
@@ -11,6 +12,7 @@ _SHINGLE_WORDS = 6
 _PREFIX_WORDS = 5
 _INTACT = 0.97
 _DROPPED = 0.15
+_CACHED_PROMPTS, _LONGEST_CACHED = 16, 50_000
 
 
 class Fate(StrEnum):
@@ -46,6 +48,11 @@ class PromptText:
         self._words = _words(prompt)
         self._joined = f" {' '.join(self._words)} "
         self._shingles: frozenset[tuple[str, ...]] | None = None
+
+    @classmethod
+    def of(cls, prompt: str) -> PromptText:
+        """Return a prompt prepared, kept for the next checks that look into it."""
+        return _prepared_again(prompt) if len(prompt) <= _LONGEST_CACHED else cls(prompt)
 
     def survival(self, chunk: str) -> Survival:
         """Return what became of ``chunk``; white space and letter case never matter.
@@ -97,6 +104,11 @@ class PromptText:
         if not wanted:
             return 0.0
         return sum(shingle in self._shingles for shingle in wanted) / len(wanted)
+
+
+@lru_cache(maxsize=_CACHED_PROMPTS)
+def _prepared_again(prompt: str) -> PromptText:
+    return PromptText(prompt)
 
 
 def _words(text: str) -> tuple[str, ...]:

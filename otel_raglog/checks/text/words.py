@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import snowballstemmer
 
@@ -15,6 +15,7 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  the typographic
 _MARK = re.compile(r"[\u0300-\u036f]+")
 _BUCKET = 4
 _CACHED_STEMS = 65_536
+_CACHED_TEXTS, _LONGEST_CACHED = 256, 8_000
 _MIN_COMMON_PREFIX = 5
 _FIGURES = {
     **{word: str(value) for word, value in SMALL_NUMBERS.items()},
@@ -35,9 +36,17 @@ def words(text: str) -> tuple[str, ...]:
 
     Underscores and hyphens separate words, as search keywords use them for spaces.
     """
+    # The same chunks are read for several checks, and found by other questions again.
+    return _split_again(text) if len(text) <= _LONGEST_CACHED else _split(text)
+
+
+def _split(text: str) -> tuple[str, ...]:
     folded = fold(text)
     found = WORD.findall(folded)
     return tuple(map(_without_possessive, found) if "'" in folded else found)
+
+
+_split_again = lru_cache(maxsize=_CACHED_TEXTS)(_split)
 
 
 @lru_cache(maxsize=_CACHED_STEMS)
@@ -72,10 +81,20 @@ class WordIndex:
     def __init__(self, texts: Iterable[str]) -> None:
         self._words = {word for text in texts for word in words(text)}
         self._stems = {stem(word) for word in self._words}
-        self._buckets: dict[str, list[str]] = {}
+
+    @cached_property
+    def _buckets(self) -> dict[str, list[str]]:
+        """The longer stems by how they begin: where a related word would be."""
+        found: dict[str, list[str]] = {}
         for stemmed in self._stems:
             if len(stemmed) >= _MIN_COMMON_PREFIX:
-                self._buckets.setdefault(stemmed[:_BUCKET], []).append(stemmed)
+                found.setdefault(stemmed[:_BUCKET], []).append(stemmed)
+        return found
+
+    @classmethod
+    def of(cls, text: str) -> WordIndex:
+        """Return the index of one text, kept for the next checks that ask for it."""
+        return _index_again(text) if len(text) <= _LONGEST_CACHED else cls((text,))
 
     def holds(self, word: str) -> bool:
         """Whether the word itself, or another form of its stem, occurs."""
@@ -99,6 +118,11 @@ class WordIndex:
             return True
         near = self._buckets.get(stemmed[:_BUCKET], ())
         return any(_extends(stemmed, other) for other in near)
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _index_again(text: str) -> WordIndex:
+    return WordIndex((text,))
 
 
 def _share_prefix(one: str, other: str) -> bool:

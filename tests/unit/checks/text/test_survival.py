@@ -45,3 +45,10 @@ def test_the_position_is_where_the_chunk_begins() -> None:
     position = PromptText(f"{'x ' * 500}{CHUNK}").survival(CHUNK).position
     assert position is not None
     assert 0.8 < position < 0.9
+
+
+def test_a_prompt_is_prepared_once_unless_it_is_long() -> None:
+    """Several checks look into the same one."""
+    assert PromptText.of("A short prompt.") is PromptText.of("A short prompt.")
+    long = "A long prompt. " * 5_000
+    assert PromptText.of(long) is not PromptText.of(long)

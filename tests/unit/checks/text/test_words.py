@@ -48,3 +48,14 @@ def test_a_number_in_words_is_its_figure() -> None:
     assert WordIndex(["It has four wheels."]).holds_related("4")
     assert WordIndex(["for 30 days"]).holds("thirty")
     assert not WordIndex(["It has four wheels."]).holds("5")
+
+
+def test_an_index_that_is_kept_says_the_same_as_a_new_one() -> None:
+    """Of long texts none is kept, so that memory stays bounded."""
+    text = "Four wheels of criticism."
+    assert WordIndex.of(text) is WordIndex.of(text)
+    for word in ("4", "wheel", "critic", "context"):
+        assert WordIndex.of(text).holds_related(word) == WordIndex((text,)).holds_related(word)
+    long = "word " * 2_000
+    assert WordIndex.of(long) is not WordIndex.of(long)
+    assert words(long) == ("word",) * 2_000
