@@ -30,6 +30,10 @@ from otel_raglog.model import FaultType, Stage
 FORMAT = 1
 MANIFEST = "manifest.json"
 SERVING = "serving.npz"
+TRAINING = "training"
+"""The folder of what serving does not need: the models as they were fitted."""
+
+_TRAINING_SUFFIXES = frozenset({".skops", ".cbm"})
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -140,7 +144,13 @@ def make_artifact(
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write an artifact's files to ``folder``, which is made if need be; the manifest comes last."""
+    """Write an artifact's files to ``folder``, which is made if need be; the manifest comes last.
+
+    Models that an earlier training left there, of stages that are trained no more, are removed.
+    """
+    for stale in (folder / TRAINING).glob("*.*"):
+        if f"{TRAINING}/{stale.name}" not in files and stale.suffix in _TRAINING_SUFFIXES:
+            stale.unlink()
     for path, content in sorted(files.items(), key=lambda item: item[0] == MANIFEST):
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import tempfile
-import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import skops.io
 
 from otel_raglog.detect.artifact import (
+    TRAINING,
     Artifact,
     ExpectedFigures,
     StageEntry,
@@ -35,6 +33,7 @@ from otel_raglog.detect.training.examples import (
     quiet,
     tables_of,
 )
+from otel_raglog.detect.training.files import catboost_bytes, skops_bytes
 from otel_raglog.detect.training.folds import partitions_of
 from otel_raglog.detect.training.models import FittedStage, compile_stage, fit, usable
 from otel_raglog.detect.training.settings import DEFAULT, Settings
@@ -283,16 +282,9 @@ def _most_frequent(stage: Stage, examples: Sequence[Example]) -> FaultType:
 def _training_files(stage: Stage, fitted: FittedStage) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     if fitted.logistic is not None:
-        found[f"training/{stage.value}.logistic.skops"] = _dumped(fitted.logistic)
+        found[f"{TRAINING}/{stage.value}.logistic.skops"] = skops_bytes(fitted.logistic)
     if fitted.forest is not None:
-        found[f"training/{stage.value}.forest.skops"] = _dumped(fitted.forest)
+        found[f"{TRAINING}/{stage.value}.forest.skops"] = skops_bytes(fitted.forest)
     if fitted.boosted is not None:
-        with tempfile.TemporaryDirectory() as scratch:
-            path = Path(scratch) / "model.cbm"
-            fitted.boosted.save_model(str(path))
-            found[f"training/{stage.value}.boosted.cbm"] = path.read_bytes()
+        found[f"{TRAINING}/{stage.value}.boosted.cbm"] = catboost_bytes(fitted.boosted)
     return found
-
-
-def _dumped(model: object) -> bytes:
-    return bytes(skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED))

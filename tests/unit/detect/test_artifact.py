@@ -111,6 +111,18 @@ def test_training_files_are_of_safe_kinds(tmp_path) -> None:
         assert hashlib.sha256((tmp_path / path).read_bytes()).hexdigest() == digest
 
 
+def test_models_of_an_earlier_training_are_removed(tmp_path) -> None:
+    """Of a stage that is not trained any more; nobody else's file is."""
+    (tmp_path / "training").mkdir()
+    for name in ("embedder.logistic.skops", "notes.txt"):
+        (tmp_path / "training" / name).write_text("before")
+    examples = make_examples()
+    write_trained(tmp_path, train(examples, SMALL), examples, SMALL, name="tiny")
+    left = {path.name for path in (tmp_path / "training").iterdir()}
+    assert "embedder.logistic.skops" not in left
+    assert {"notes.txt", "generator.logistic.skops"} <= left
+
+
 def test_serving_loads_no_training_library() -> None:
     """Neither scikit-learn nor CatBoost nor skops."""
     code = (
