@@ -98,6 +98,9 @@ def _of_chunks(chunks: Sequence[Chunk], found: Sequence[Relevance]) -> Iterator[
     nearest = max(range(len(found)), key=similarities.__getitem__)
     best = max(range(len(found)), key=totals.__getitem__)
     name = chunk_name(best + 1, chunks[best])
+    read = counted(len(found), "chunk")
+    if len(found) < len(chunks):
+        read = f"the first {read}"
     yield measured(
         "retriever.best_similarity",
         similarities[nearest],
@@ -109,7 +112,7 @@ def _of_chunks(chunks: Sequence[Chunk], found: Sequence[Relevance]) -> Iterator[
     yield measured(
         "retriever.best_relevance",
         totals[best],
-        f"the most relevant of {counted(len(chunks), 'chunk')}, {name}, has a relevance of "
+        f"the most relevant of {read}, {name}, has a relevance of "
         f"{totals[best]:.2f} to the question",
         quotes=(chunks[best].text[:300],),
     )
@@ -117,13 +120,13 @@ def _of_chunks(chunks: Sequence[Chunk], found: Sequence[Relevance]) -> Iterator[
     yield measured(
         "retriever.relevant_share",
         relevant / len(totals),
-        f"{relevant} of {len(totals)} chunks are relevant to the question",
+        f"{relevant} of {read} {'is' if relevant == 1 else 'are'} relevant to the question",
     )
     irrelevant = sum(total < IRRELEVANT for total in totals)
     yield measured(
         "retriever.irrelevant_share",
         irrelevant / len(totals),
-        f"{irrelevant} of {len(totals)} chunks have little to do with the question"
+        f"{irrelevant} of {read} {'has' if irrelevant == 1 else 'have'} little to do with the question"
         if irrelevant
         else "",
     )
