@@ -63,23 +63,29 @@ def judge_stages(
     ``detector`` is the name that stands in the explanation of an abstention.
     """
     verdicts = {stage: _judge_stage(run, stage, measurements, judge) for stage in Stage}
-    if finds_rows(run):
-        read = {stage: _unread(verdicts[stage], _ROWS) for stage in _READING}
-        verdicts = {**verdicts, **read}
-    if answers_in_code(run):
-        verdicts = {**verdicts, Stage.GENERATOR: _unread(verdicts[Stage.GENERATOR], _CODE)}
-    judged = any(verdict.verdict in _JUDGED for verdict in verdicts.values())
-    if not judged:
+    if not any(verdict.verdict in _JUDGED for verdict in verdicts.values()):
         return verdicts
-    if asks_nothing(run):
-        kept = frozenset({FaultType.OUTPUT_TRUNCATED})
-        return {stage: _unread(found, _COURTESY, kept) for stage, found in verdicts.items()}
-    english = stages_in_english(run)
+    kept = frozenset({FaultType.OUTPUT_TRUNCATED}) if asks_nothing(run) else NEED_NO_READING
+    for stage, why in unread_stages(run, detector).items():
+        verdicts[stage] = _unread(verdicts[stage], why, kept)
+    return verdicts
+
+
+def unread_stages(run: Run, detector: str = "the detector") -> Mapping[Stage, str]:
+    """Return the stages that no words can be compared of, each with the reason.
+
+    Of them only what needs no reading is a fault. ``detector`` is the name that stands in the
+    reasons.
+    """
     language = f"the texts do not read as English, the only language that {detector} knows"
-    return {
-        stage: verdict if stage in english else _unread(verdict, language)
-        for stage, verdict in verdicts.items()
-    }
+    found = dict.fromkeys(set(Stage) - stages_in_english(run), language)
+    if asks_nothing(run):
+        found = dict.fromkeys(Stage, _COURTESY)
+    if answers_in_code(run):
+        found[Stage.GENERATOR] = _CODE
+    if finds_rows(run):
+        found |= dict.fromkeys(_READING, _ROWS)
+    return found
 
 
 def not_measured(stage: Stage, measurements: Sequence[Measurement], step: int | None) -> Verdict:
@@ -162,7 +168,7 @@ def _worst(stage: Stage, steps: tuple[Verdict, ...]) -> Verdict:
     )
 
 
-def _unread(verdict: Verdict, why: str, kept: frozenset[FaultType] = NEED_NO_READING) -> Verdict:
+def _unread(verdict: Verdict, why: str, kept: frozenset[FaultType]) -> Verdict:
     """Keep what needs no reading; of the rest nothing is known, and ``why``."""
     if verdict.verdict not in _JUDGED:
         return verdict

@@ -12,8 +12,7 @@ from otel_raglog.checks.check import Check
 from otel_raglog.checks.runner import FailureObserver, measure
 from otel_raglog.detect.features import RunFeatures, features_of
 from otel_raglog.detect.judgeable import verdict_without_judging
-from otel_raglog.detect.judging import declines
-from otel_raglog.detect.language import reads_as_english
+from otel_raglog.detect.judging import declines, unread_stages
 from otel_raglog.errors import BadInput
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import Measurement, Run, Stage
@@ -77,12 +76,15 @@ def example_of(
     A run without a group is a group of its own.
     """
     features = features_of(measurements)
+    unread = unread_stages(run)
     judged = {
         stage: label
         for stage, label in faulty.items()
-        if verdict_without_judging(run, stage) is None and not declines(stage, features.shared)
+        if verdict_without_judging(run, stage) is None
+        and not declines(stage, features.shared)
+        and stage not in unread
     }
-    if not judged or not reads_as_english(run):
+    if not judged:
         return None
     return Example(run.run_id, group or run.run_id, run.service, features, judged, types)
 

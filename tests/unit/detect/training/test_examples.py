@@ -35,6 +35,15 @@ def test_an_example_has_the_labels_of_stages_that_can_be_judged() -> None:
     assert told[-1] == ("Measuring", 2, 2)
 
 
+def test_stages_whose_words_cannot_be_compared_teach_nothing() -> None:
+    """An answer in another language or in code says nothing of the generator; the search counts."""
+    labels = {"retriever": {"faulty": False}, "generator": {"faulty": True}}
+    for answer in ("Sie bekommen 25 Tage im Jahr.", "```sh\nhandbook --vacation\n```"):
+        record = {**RECORD, "answer": answer, "labels": labels}
+        (example,) = examples_of([record], build_checks(None))
+        assert example.faulty == {Stage.RETRIEVER: False}
+
+
 def test_labels_change_no_feature() -> None:
     """Nor does what was injected, or the reference."""
     other = {
