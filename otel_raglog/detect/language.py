@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from otel_raglog.checks.reading import claims_of
@@ -22,7 +23,9 @@ a sixth; related languages share some of their forms and stay below an eighth.""
 _TABLES_SHARE = 0.11
 """For chunks alone: English tables have fewer function words than sentences."""
 _MOST_FOREIGN = 0.3
-_LAST_LATIN = 0x24F  # the end of Latin Extended-B
+_BEYOND_LATIN = re.compile(r"[^\u0000-\u024f]")
+"""What comes after Latin Extended-B: letters of other scripts, and signs."""
+
 _MOST_CHARACTERS = 20_000
 
 _ENGLISH = STOPWORDS - OF_SEVERAL_LANGUAGES
@@ -89,18 +92,19 @@ def is_foreign(text: str, known: Iterable[str] = ()) -> bool:
     small = [word for at, word in enumerate(found) if word.islower() or (not at and word.istitle())]
     strange = [plain for word in small if (plain := fold(word)) not in usual]
     signs = sum(word in FOREIGN_SIGNS for word in strange) + ("¿" in text) + ("¡" in text)
-    accented = (fold(word) for word in small if word.islower() and not word.isascii())
     hints = sum(word in FOREIGN_HINTS for word in strange)
-    hints += sum(word not in usual for word in accented)
+    if not text.isascii():
+        accented = (fold(word) for word in small if word.islower() and not word.isascii())
+        hints += sum(word not in usual for word in accented)
+    if not signs and hints < _FEWEST_HINTS:
+        return False
     english = sum(fold(word) in _ENGLISH for word in found)
-    sure = signs > 0 or hints >= _FEWEST_HINTS
-    return sure and _SURE * signs + hints > _SURE * english
+    return _SURE * signs + hints > _SURE * english
 
 
 def _has_other_script(text: str) -> bool:
-    letters = [character for character in text if character.isalpha()]
-    foreign = sum(ord(character) > _LAST_LATIN for character in letters)
-    return bool(letters) and foreign > _MOST_FOREIGN * len(letters)
+    foreign = sum(map(str.isalpha, _BEYOND_LATIN.findall(text)))
+    return foreign > 0 and foreign > _MOST_FOREIGN * sum(map(str.isalpha, text))
 
 
 def _has_function_words(whole: str, least_share: float) -> bool:
@@ -110,7 +114,7 @@ def _has_function_words(whole: str, least_share: float) -> bool:
     found = words(text)
     if len(found) < _FEWEST_WORDS:
         return True
-    return sum(word in STOPWORDS for word in found) >= least_share * len(found)
+    return sum(map(STOPWORDS.__contains__, found)) >= least_share * len(found)
 
 
 def _asked_texts(run: Run) -> Iterator[str]:
