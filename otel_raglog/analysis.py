@@ -13,7 +13,7 @@ from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.detect.detector import Detector
 from otel_raglog.errors import BadInput
 from otel_raglog.mapping.mapping import map_trace
-from otel_raglog.model import HeldTrace, Report, Run, Span, Tier, Trace
+from otel_raglog.model import HeldTrace, Measurement, Report, Run, Span, Tier, Trace
 from otel_raglog.receive.span import decode_span
 from otel_raglog.report.building import build_report
 
@@ -84,14 +84,24 @@ class Analyser:
         """Return the report of ``run``."""
         return self._judge(run, 0.0)
 
-    def _judge(self, run: Run, spent_seconds: float) -> Report:
-        started = self.clock.perf_counter()
+    def measure(self, run: Run) -> tuple[Run, tuple[Measurement, ...]]:
+        """Return what the detector is given: ``run``, with a note if need be, and measurements.
+
+        A run of which too much was retrieved is measured by rules alone, a run to be skipped not
+        at all. Training measures by this too.
+        """
         checks = self.checks
         if _is_heavy(run):
             # Each chunk costs milliseconds to encode, and others wait behind this run.
             checks = [check for check in checks if check.name.startswith("rules.")]
             run = replace(run, notes=(*run.notes, "so much was retrieved that rules alone judged"))
-        measurements = measure(run, checks, self.failures) if run.skip_reason is None else ()
+        if run.skip_reason is not None:
+            return run, ()
+        return run, measure(run, checks, self.failures)
+
+    def _judge(self, run: Run, spent_seconds: float) -> Report:
+        started = self.clock.perf_counter()
+        run, measurements = self.measure(run)
         verdicts = self.detector.judge(run, measurements)
         spent = spent_seconds + self.clock.perf_counter() - started
         return build_report(

@@ -14,6 +14,12 @@ from otel_raglog.mapping.structured import structured_answer
 from otel_raglog.mapping.texts import without_markup
 from otel_raglog.model import Chunk, Field, GenerateStep, RewriteKind, RewriteStep, Run
 
+_READ_CHARACTERS = 20_000
+"""Of a question, a rewrite or a turn: ten pages, so that no work on them is unbounded."""
+
+_MOST_PARAGRAPHS = 1_000
+"""Of a context; each is looked for in all that is known."""
+
 _HALF = 0.5
 _TURN_CHARACTERS = 600
 _MOST_FORMS = 3
@@ -25,16 +31,28 @@ def text_of(field: Field[str]) -> str | None:
     return field.value if field.usable and field.value and field.value.strip() else None
 
 
+def shortened(text: str) -> str:
+    """Return a text of at most 20,000 characters; of a longer one the first and the last half of that.
+
+    Whoever asks about a document writes the question in front of it, or behind.
+    """
+    if len(text) <= _READ_CHARACTERS or len(text := text.strip()) <= _READ_CHARACTERS:
+        return text
+    half = _READ_CHARACTERS // 2
+    return f"{text[:half]}\n{text[-half:]}"
+
+
 def question_of(run: Run) -> str | None:
-    """Return the question, ``None`` when it was not recorded."""
-    return text_of(run.question)
+    """Return the question (shortened), ``None`` when it was not recorded."""
+    question = text_of(run.question)
+    return None if question is None else shortened(question)
 
 
 def history_of(run: Run) -> tuple[str, ...]:
-    """Return the texts of earlier turns, oldest first."""
+    """Return the texts of earlier turns (shortened), oldest first."""
     if not run.history.usable or run.history.value is None:
         return ()
-    return tuple(message.content for message in run.history.value)
+    return tuple(shortened(message.content) for message in run.history.value)
 
 
 def question_forms(run: Run) -> tuple[str, ...]:
@@ -60,10 +78,10 @@ def question_forms(run: Run) -> tuple[str, ...]:
 
 
 def rewrites_of(step: RewriteStep) -> tuple[str, ...]:
-    """Return the step's rewrites that say something."""
+    """Return the step's rewrites (shortened) that say something."""
     if not step.rewrites.usable or step.rewrites.value is None:
         return ()
-    return tuple(rewrite for rewrite in step.rewrites.value if rewrite.strip())
+    return tuple(shortened(rewrite) for rewrite in step.rewrites.value if rewrite.strip())
 
 
 def faithful_rewrites(run: Run) -> tuple[str, ...]:
@@ -89,7 +107,7 @@ def searched_besides(run: Run, step: RewriteStep) -> tuple[str, ...]:
         for retriever in run.retrievers
         if begin and not retriever.fused and retriever.origin.start_unix_nano >= begin
     )
-    same = question is not None and any(words(query or "") == asked for query in beside)
+    same = question is not None and any(words(shortened(query or "")) == asked for query in beside)
     return (question,) if question is not None and same else ()
 
 
@@ -255,7 +273,7 @@ def context_of(run: Run) -> Context | None:
     context = _prompt_context(run)
     if context is None and run.assemblies and run.assemblies[-1].context.usable:
         return Context((), prompt)
-    rest = _without(context or prompt, question_of(run))
+    rest = _without(context or prompt, text_of(run.question))
     # Beside known chunks, of which none is in the prompt, a short rest is instruction. Where
     # no text of a chunk was recorded, even a short one may be the context.
     fewest = _FEWEST_CONTEXT_WORDS if _can_tell(selected) else 1
@@ -283,7 +301,7 @@ def _unrecorded(run: Run, selected: Iterable[Chunk], kept: Iterable[str]) -> tup
     if all(chunk.text.strip() for chunk in selected) and not evicted:
         return ()
     known = " ".join(" ".join(kept).split())
-    paragraphs = (_prompt_context(run) or "").split("\n\n")
+    paragraphs = (_prompt_context(run) or "").split("\n\n", _MOST_PARAGRAPHS)
     return tuple(
         text for text in paragraphs if text.strip() and " ".join(text.split()) not in known
     )
@@ -304,7 +322,7 @@ def _reduced(run: Run, prompt: str, selected: Iterable[Chunk]) -> tuple[str, ...
     seen = PromptText(own)
     if any(seen.survival(chunk.text).kept >= _HALF for chunk in readable(selected)):
         return ()
-    return (_without(own, question_of(run)),)
+    return (_without(own, text_of(run.question)),)
 
 
 def _without(text: str, question: str | None) -> str:

@@ -31,7 +31,15 @@ from otel_raglog.checks.similarity.reranker import RerankerSimilarity
 from otel_raglog.checks.similarity.retriever import RetrieverSimilarity
 from otel_raglog.checks.similarity.rewriter import RewriterSimilarity
 
-__all__ = ["GROUPS", "READING_CHECKS", "Check", "build_checks", "groups_with", "sizes"]
+__all__ = [
+    "GROUPS",
+    "READING_CHECKS",
+    "Check",
+    "build_checks",
+    "groups_with",
+    "measurement_names",
+    "sizes",
+]
 
 
 GROUPS = ("rules", "similarity", "alignment", "crossencoder", "support")
@@ -81,6 +89,16 @@ def build_checks(
     if cross_encoder is not None:
         found += [check(cross_encoder) for check in READING_CHECKS]
     return tuple(found)
+
+
+def measurement_names() -> frozenset[str]:
+    """Return the names of all measurements that any check makes."""
+    return frozenset(
+        name
+        for kind in (_RULES, _SIMILARITY, _ALIGNMENT, READING_CHECKS)
+        for check in kind
+        for name in check.measures
+    )
 
 
 def sizes() -> frozenset[str]:

@@ -26,13 +26,13 @@ from otel_raglog.config import load_config
 from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.rules1 import Rules1
+from otel_raglog.detect.training.labels import read_all_labels
 from otel_raglog.errors import BadInput
 from otel_raglog.lab.evaluation import detectors
 from otel_raglog.lab.evaluation.ablation import ablate, ablate_retrained, groups_of
 from otel_raglog.lab.evaluation.confusion import DRAWS
 from otel_raglog.lab.evaluation.evaluation import Evaluation, figures_of
 from otel_raglog.lab.evaluation.json_figures import Setting, to_json
-from otel_raglog.lab.evaluation.labels import read_labels
 from otel_raglog.lab.evaluation.mistakes import mistakes_in
 from otel_raglog.lab.evaluation.outcomes import JudgedRun, MeasuredRun, judge_all
 from otel_raglog.lab.evaluation.plots import check_plots, write_plots
@@ -184,17 +184,14 @@ def read_labelled(paths: Sequence[Path], analyser: Analyser, tell: Told) -> Labe
         BadInput: nothing could be read, or no run has labels.
     """
     reading = read_files(paths, keep_records=True)
-    found = LabelledRuns(unlabelled=len(reading.traces()), problems=list(reading.problems))
-    for number, (run, record) in enumerate(zip(reading.runs, reading.records, strict=True), 1):
-        try:
-            labels = read_labels(record)
-        except BadInput as error:
-            found.problems.append(str(error))
-            labels = None
-        else:
-            found.unlabelled += labels is None
+    every, problems = read_all_labels(reading.records)
+    found = LabelledRuns(
+        unlabelled=len(reading.traces()) + every.count(None) - len(problems),
+        problems=[*reading.problems, *problems],
+    )
+    for number, (run, labels) in enumerate(zip(reading.runs, every, strict=True), 1):
         if labels is not None:
-            found.runs.append(MeasuredRun(run, analyser.judge(run).measurements, labels))
+            found.runs.append(MeasuredRun(*analyser.measure(run), labels))
         tell("Measuring", number, len(reading.runs))
     if not found.runs:
         raise BadInput("; ".join([*found.problems, _NO_LABELS]))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from decimal import ROUND_FLOOR, Context, Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +28,9 @@ from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.train import LabelledFiles, warn_of_training_runs
 from otel_raglog.config import load_config
 from otel_raglog.detect.artifact import load_artifact
+from otel_raglog.detect.clearing import is_cleared
 from otel_raglog.detect.ensemble import Ensemble
+from otel_raglog.detect.features import features_of
 from otel_raglog.detect.policies import (
     Expected,
     Policy,
@@ -36,10 +40,37 @@ from otel_raglog.detect.policies import (
     most_recall,
     run_level,
 )
-from otel_raglog.detect.training.examples import labels_of
+from otel_raglog.detect.training.labels import Labels, read_all_labels
 from otel_raglog.errors import BadInput
-from otel_raglog.mapping.record import run_from_record
-from otel_raglog.model import Stage
+from otel_raglog.model import Run, Stage
+
+_DIGITS = 6
+
+
+class LeftOut(StrEnum):
+    """Why a labelled stage of a run says nothing of a threshold."""
+
+    NOT_JUDGED = "not judged"
+    OTHERWISE = "judged by rules-1 or by definition"
+    CLEARED = "cleared: what the question asks was excluded by the reranker"
+
+
+@dataclass(slots=True)
+class Labelled:
+    """What a detector said of labelled runs.
+
+    ``sound`` are the places of runs that are faulty in no labelled stage. ``left_out`` counts what
+    no threshold decides.
+    """
+
+    scored: dict[Stage, Scored] = field(default_factory=dict)
+    sound: list[int] = field(default_factory=list)
+    left_out: dict[Stage, Counter[LeftOut]] = field(default_factory=dict)
+
+    def reasons(self, stage: Stage) -> str:
+        """Return in words what of a stage was left out, empty when nothing was."""
+        counts = self.left_out.get(stage, Counter())
+        return ", ".join(f"{counts[why]} {why.value}" for why in LeftOut if counts[why])
 
 
 class Goal(StrEnum):
@@ -87,18 +118,27 @@ def thresholds(
     """
     artifact = load_artifact(model)
     reading = read_files(runs, keep_records=True)
+    detector = Ensemble(artifact, policy)
     analyser = build_analyser(
         load_config(config).analysis,
         quote_text=False,
         failures=LoggingFailures(),
-        detector=Ensemble(artifact, policy),
+        detector=detector,
     )
+    labels, malformed = read_all_labels(reading.records)
+    problems = [*reading.problems, *malformed]
     with showing_progress() as tell:
-        scored = _score(reading.records, analyser, tuple(artifact.manifest.stages), tell)
+        labelled = list(zip(reading.runs, labels, strict=True))
+        found = _score(labelled, analyser, detector, tuple(artifact.manifest.stages), tell)
+    scored = found.scored
     if not scored:
-        raise BadInput("no labelled run has a stage that this detector was trained for")
-    suggested = _suggest(goal, scored, max_false_positive_rate)
-    current = {stage: artifact.manifest.stages[stage].thresholds[policy] for stage in scored}
+        none = "no labelled run has a stage that this detector was trained for and judges by it"
+        raise BadInput("; ".join([*problems, none, *_lines_left_out(found)]))
+    suggested = {
+        stage: _rounded(threshold)
+        for stage, threshold in _suggest(goal, found, max_false_positive_rate).items()
+    }
+    current = {stage: detector.threshold(stage) for stage in scored}
     rows = {
         stage: (
             (current[stage], expect(each, current[stage])),
@@ -107,12 +147,15 @@ def thresholds(
         for stage, each in scored.items()
     }
     if output_format is ThresholdFormat.JSON:
-        sys.stdout.write(json.dumps(_to_json(rows), indent=2, allow_nan=False) + "\n")
+        text = json.dumps(_to_json(rows, found), indent=2, allow_nan=False)
+        sys.stdout.write(f"{text}\n")
     else:
         _print(rows)
+    for line in _lines_left_out(found):
+        sys.stderr.write(f"otel-raglog: {line}\n")
     warn_of_training_runs(runs, artifact.manifest.trained_on)
-    report_problems(reading.problems)
-    if reading.problems:
+    report_problems(problems)
+    if problems:
         raise typer.Exit(BAD_INPUT)
 
 
@@ -121,48 +164,95 @@ Row = tuple[tuple[float, Expected], tuple[float, Expected]]
 
 
 def _score(
-    records: Sequence[Mapping[str, object]],
+    runs: Sequence[tuple[Run, Labels | None]],
     analyser: Analyser,
+    detector: Ensemble,
     stages: Sequence[Stage],
     tell: Told,
-) -> dict[Stage, Scored]:
-    """Return probabilities and labels of the runs of each stage that could be judged."""
-    found: dict[Stage, list[tuple[int, float, bool]]] = {}
-    for row, record in enumerate(records):
-        faulty, _ = labels_of(record)
-        if faulty:
-            verdicts = analyser.judge(run_from_record(record)).verdicts
-            for stage in faulty.keys() & set(stages):
-                probability = verdicts[stage].probability
-                if probability is not None:
-                    found.setdefault(stage, []).append((row, probability, faulty[stage]))
-        tell("Judging", row + 1, len(records))
-    return {
+) -> Labelled:
+    """Return probabilities and labels of the runs of each stage that its threshold decides."""
+    found = Labelled()
+    scored: dict[Stage, list[tuple[int, float, bool]]] = {}
+    for row, (run, labels) in enumerate(runs):
+        if labels is not None:
+            if not labels.run_faulty:
+                found.sound.append(row)
+            said = _decided(run, analyser, detector)
+            for stage in labels.faulty.keys() & set(stages):
+                probability = said(stage)
+                if isinstance(probability, LeftOut):
+                    found.left_out.setdefault(stage, Counter())[probability] += 1
+                else:
+                    scored.setdefault(stage, []).append((row, probability, labels.faulty[stage]))
+        tell("Judging", row + 1, len(runs))
+    found.scored = {
         stage: Scored(
-            np.array([row for row, _, _ in found[stage]], dtype=np.intp),
-            np.array([probability for _, probability, _ in found[stage]]),
-            np.array([bad for _, _, bad in found[stage]], dtype=np.bool_),
+            np.array([row for row, _, _ in scored[stage]], dtype=np.intp),
+            np.array([probability for _, probability, _ in scored[stage]]),
+            np.array([bad for _, _, bad in scored[stage]], dtype=np.bool_),
         )
         for stage in stages
-        if stage in found
+        if stage in scored
     }
+    return found
 
 
-def _suggest(goal: Goal, scored: Mapping[Stage, Scored], most_false: float) -> dict[Stage, float]:
+def _decided(
+    run: Run, analyser: Analyser, detector: Ensemble
+) -> Callable[[Stage], float | LeftOut]:
+    """Return what tells a stage's probability, or why its threshold does not decide."""
+    run, measurements = analyser.measure(run)
+    verdicts = detector.judge(run, measurements)
+    cleared = is_cleared(features_of(measurements).shared)
+
+    def of(stage: Stage) -> float | LeftOut:
+        verdict = verdicts[stage]
+        if verdict.probability is None:
+            return LeftOut.NOT_JUDGED
+        if verdict.threshold != detector.threshold(stage):
+            return LeftOut.OTHERWISE
+        # At no threshold is such a retriever flagged, nor is its probability always the model's.
+        if cleared and stage is Stage.RETRIEVER:
+            return LeftOut.CLEARED
+        return verdict.probability
+
+    return of
+
+
+def _suggest(goal: Goal, found: Labelled, most_false: float) -> dict[Stage, float]:
     if goal is Goal.RUN_RATE:
-        return run_level(scored, most_false)
+        return run_level(found.scored, most_false, found.sound)
     choose = best_f1 if goal is Goal.BEST_F1 else most_recall
-    return {stage: choose(each, most_false) for stage, each in scored.items()}
+    return {stage: choose(each, most_false) for stage, each in found.scored.items()}
 
 
-def _to_json(rows: Mapping[Stage, Row]) -> dict[str, object]:
-    return {
-        stage.value: {
+def _rounded(threshold: float) -> float:
+    """Return the threshold as it is printed: rounded down, so that it still flags the same."""
+    return float(Context(prec=_DIGITS, rounding=ROUND_FLOOR).create_decimal(Decimal(threshold)))
+
+
+def _in_full(threshold: float) -> str:
+    """Return the number without an exponent, which YAML would read as a text."""
+    return f"{Decimal(repr(threshold)):f}"
+
+
+def _lines_left_out(found: Labelled) -> list[str]:
+    return [
+        f"{stage.value}: left out, as no threshold decides them: {found.reasons(stage)}"
+        for stage in Stage
+        if stage in found.left_out
+    ]
+
+
+def _to_json(rows: Mapping[Stage, Row], found: Labelled) -> dict[str, object]:
+    made: dict[str, object] = {}
+    for stage, row in rows.items():
+        left_out = found.left_out.get(stage, Counter())
+        made[stage.value] = {
             name: {"threshold": threshold, **asdict(expected)}
             for name, (threshold, expected) in zip(("current", "suggested"), row, strict=True)
-        }
-        for stage, row in rows.items()
-    }
+        } | {"left_out": {why.name.lower(): left_out[why] for why in LeftOut}}
+    return made
 
 
 def _print(rows: Mapping[Stage, Row]) -> None:
@@ -177,7 +267,7 @@ def _print(rows: Mapping[Stage, Row]) -> None:
                 str(expected.runs),
                 str(expected.faulty),
                 name,
-                f"{threshold:.3f}",
+                _in_full(_rounded(threshold)),
                 f"{expected.precision:.2f}",
                 f"{expected.recall:.2f}",
                 f"{expected.f1:.2f}",
@@ -186,4 +276,4 @@ def _print(rows: Mapping[Stage, Row]) -> None:
     Console(width=None if sys.stdout.isatty() else 110).print(table)
     sys.stdout.write("To apply the suggested thresholds:\n\nanalysis:\n  thresholds:\n")
     for stage, (_, (threshold, _)) in rows.items():
-        sys.stdout.write(f"    {stage.value}: {threshold:.4f}\n")
+        sys.stdout.write(f"    {stage.value}: {_in_full(threshold)}\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -23,10 +25,14 @@ from otel_raglog.commands.reading import read_files
 from otel_raglog.config import load_config
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.detect.training.examples import examples_of
+from otel_raglog.detect.training.labels import read_all_labels
 from otel_raglog.errors import BadInput, ConfigError
 
 if TYPE_CHECKING:
     from otel_raglog.detect.artifact import Manifest, TrainedOn
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,40}")
+"""What a manifest accepts as a name."""
 
 LabelledFiles = Annotated[
     list[Path],
@@ -46,8 +52,16 @@ def train(
     """Train a detector on RUNS, and say what to expect of it.
 
     The checks are those of analysis.checks (default: rules, similarity, alignment, crossencoder). The same runs, checks and seed give the same detector.
-    Use it with analysis.detector. Exit code 0: done; 2: bad usage or input (nothing is written).
+    Use it with analysis.detector. Exit code 0: done; 2: bad usage or input: nothing is written,
+    unless the labels of some records alone are malformed, which are named and left out.
     """
+    if not _NAME.fullmatch(name):
+        raise typer.BadParameter(
+            f"{name!r} is no name of a detector: small letters, digits and . _ -, at most 41, the "
+            "first a letter or a digit",
+            param_hint="--name",
+        )
+    _check_writable(out)
     training = _training()
     options = with_training_checks(load_config(config).analysis)
     reading = read_files(runs, keep_records=True)
@@ -59,25 +73,32 @@ def train(
     )
     settings = training.Settings(seed=seed)
     with showing_progress() as tell:
-        examples = examples_of(
-            reading.records, analyser.checks, failures=analyser.failures, progress=tell
-        )
+        labels, problems = read_all_labels(reading.records)
+        labelled = list(zip(reading.runs, labels, strict=True))
+        examples = examples_of(labelled, analyser.measure, progress=tell)
         if not examples:
-            raise BadInput(
+            none = (
                 'nothing to train on: no run has labels ("labels": {"retriever": {"faulty": '
                 "true}}) of a stage that can be judged"
             )
+            raise BadInput("; ".join([*problems, none]))
         trained = training.train(examples, settings, tell)
-    artifact = training.write_trained(
-        out,
-        trained,
-        examples,
-        settings,
-        name=name,
-        files=_files(runs),
-        cross_encoder=reader_of(options),
-    )
+    try:
+        artifact = training.write_trained(
+            out,
+            trained,
+            examples,
+            settings,
+            name=name,
+            files=_files(runs),
+            cross_encoder=reader_of(options),
+        )
+    except OSError as error:
+        raise BadInput(f"--out {out}: cannot be written: {error.strerror}") from None
     _print(artifact.manifest, out)
+    report_problems(problems)
+    if problems:
+        raise typer.Exit(BAD_INPUT)
 
 
 def warn_of_training_runs(paths: Sequence[Path], trained_on: TrainedOn) -> None:
@@ -86,6 +107,16 @@ def warn_of_training_runs(paths: Sequence[Path], trained_on: TrainedOn) -> None:
     for path in paths:
         if _digest(path) in known:
             sys.stderr.write(f"otel-raglog: {path} trained this detector: expect less\n")
+
+
+def _check_writable(out: Path) -> None:
+    """Raise when ``out`` cannot be made or written; nothing is left behind."""
+    try:
+        there = next(each for each in (out, *out.absolute().parents) if each.exists())
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise BadInput(f"--out {out}: cannot be written: {error.strerror}") from None
 
 
 def _training() -> ModuleType:

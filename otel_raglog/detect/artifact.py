@@ -21,18 +21,20 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from otel_raglog.checks.registry import measurement_names
 from otel_raglog.detect.compiled import CompiledStage, from_arrays, to_arrays
 from otel_raglog.detect.features import CLUE_PREFIX, clues_hash
 from otel_raglog.detect.policies import Policy
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import FaultType, Stage
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 SERVING = "serving.npz"
 TRAINING = "training"
 """The folder of what serving does not need: the models as they were fitted."""
 
+_NAMED = 3
 _TRAINING_SUFFIXES = frozenset({".skops", ".cbm"})
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -162,7 +164,8 @@ def load_artifact(folder: Path) -> Artifact:
 
     Raises:
         ConfigError: it is none, it is damaged or was changed by hand, it is of another format, or
-            it was trained with other constants of rules-1 than this version has.
+            it was trained with other constants of rules-1 than this version has, or on
+            measurements that this version does not make.
     """
     manifest = read_manifest(folder)
     serving = read_checked(folder, manifest, SERVING)
@@ -172,6 +175,13 @@ def load_artifact(folder: Path) -> Artifact:
         raise ConfigError(
             f"detector {folder}: trained with other clues of rules-1 than this version has; "
             "train it again (otel-raglog train)"
+        )
+    known = measurement_names()
+    unknown = [f for f in manifest.features if not f.startswith(CLUE_PREFIX) and f not in known]
+    if unknown:
+        raise ConfigError(
+            f"detector {folder}: it reads {', '.join(unknown[:_NAMED])}, which this version does not "
+            "measure; train it again (otel-raglog train)"
         )
     try:
         stages = _from_npz(serving, manifest)
@@ -188,7 +198,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        body = json.loads(path.read_text("utf-8"))
+        body = json.loads(path.read_text("utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
         raise ConfigError(
             f"detector {folder}: cannot read {MANIFEST}: {error.strerror}; a detector is a folder "
@@ -228,6 +238,10 @@ def read_checked(folder: Path, manifest: Manifest, name: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != manifest.hashes.get(name):
         raise ConfigError(f"detector {folder}: {name} is not the file that training wrote")
     return content
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _digest(body: Mapping[str, object]) -> str:

@@ -40,7 +40,8 @@ class CompiledStage:
 
     ``columns`` are the places of its features in the artifact's list. ``medians`` stand in for
     what is missing: for the logistic regression and ``forest`` always, for ``boosted`` only where
-    ``always`` says that no training run lacked the feature. ``coefficients`` and ``intercept``
+    ``always`` says that no training run lacked the feature; ``usual``, that nine in ten had it.
+    ``coefficients`` and ``intercept``
     are those of unscaled values; ``bias`` is the boosted trees' log-odds without any tree.
     ``weights`` are those of logistic regression, boosted trees and forest, with the sum 1.
     ``curve_x``, ``curve_y``: the calibration as a curve through points, of log-odds when it is of
@@ -50,6 +51,7 @@ class CompiledStage:
     columns: Ints
     medians: Floats
     always: npt.NDArray[np.bool_]
+    usual: npt.NDArray[np.bool_]
     coefficients: Floats
     intercept: float
     boosted: Trees
@@ -178,6 +180,7 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[np.generic]]) -> CompiledStage:
         columns=np.asarray(arrays["columns"], dtype=np.int32),
         medians=np.asarray(arrays["medians"], dtype=np.float64),
         always=np.asarray(arrays["always"], dtype=np.bool_),
+        usual=np.asarray(arrays["usual"], dtype=np.bool_),
         coefficients=np.asarray(arrays["coefficients"], dtype=np.float64),
         intercept=_number(arrays, "intercept"),
         boosted=_trees(arrays, "boosted"),
@@ -189,8 +192,8 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[np.generic]]) -> CompiledStage:
         curve_x=np.asarray(arrays["curve_x"], dtype=np.float64),
         curve_y=np.asarray(arrays["curve_y"], dtype=np.float64),
     )
-    lengths = {len(stage.columns), len(stage.medians), len(stage.always), len(stage.coefficients)}
-    if len(lengths) != 1 or len(stage.curve_x) != len(stage.curve_y):
+    parts = (stage.columns, stage.medians, stage.always, stage.usual, stage.coefficients)
+    if len({len(part) for part in parts}) != 1 or len(stage.curve_x) != len(stage.curve_y):
         raise ValueError("arrays of different lengths")
     for trees in (stage.boosted, stage.forest):
         if ((trees.feature < 0) | (trees.feature >= max(1, len(stage.columns)))).any():

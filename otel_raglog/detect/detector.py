@@ -11,7 +11,7 @@ from otel_raglog.model import Measurement, Run, Stage, Verdict
 class Detector(Protocol):
     """Judges runs. Deterministic: the same run and measurements give the same verdicts.
 
-    ``version`` is on every report; it changes whenever a verdict can change.
+    ``version`` is on every report; within one release it changes whenever a verdict can change.
     """
 
     @property

@@ -47,8 +47,8 @@ class Ensemble:
     """The detector of a trained artifact.
 
     A stage is judged by rules-1 instead where the artifact has no models of it, where fewer than
-    half of the stage's measurements that no training run lacked were made (a run judged by rules
-    alone), where the record cannot tell the stage's fault from something else, and where the answer
+    half of the stage's measurements that nine in ten training runs had were made (a run judged by
+    rules alone), where the record cannot tell the stage's fault from something else, and where the answer
     declines: training runs hardly have refusals, and most of what is measured of the generator is
     about what an answer claims. What is a fault
     by definition (an empty result, an answer that the provider cut off) is one whatever the models
@@ -85,8 +85,8 @@ class Ensemble:
         self._usual = {
             stage: [
                 name
-                for name, always in zip(self._names[stage], compiled.always, strict=True)
-                if always and stage_of(name) is stage and not name.startswith(CLUE_PREFIX)
+                for name, usual in zip(self._names[stage], compiled.usual, strict=True)
+                if usual and stage_of(name) is stage and not name.startswith(CLUE_PREFIX)
             ]
             for stage, compiled in artifact.stages.items()
         }
@@ -140,7 +140,11 @@ class Ensemble:
         found = dict(zip(places, self._evaluator.probabilities(rows), strict=True))
         for (stage, step), probability in found.items():
             values = features.shared if step is None else features.steps[stage][step]
-            found[stage, step] = max(probability, _by_definition(stage, values))
+            clues = {
+                fault: values.get(f"{CLUE_PREFIX}{stage.value}.{fault.value}", 0.0)
+                for fault in FAULT_TYPES[stage]
+            }
+            found[stage, step] = max(probability, _by_definition(clues))
         return found
 
     def _enough(self, stage: Stage, step: int | None, features: RunFeatures) -> bool:
@@ -151,9 +155,12 @@ class Ensemble:
     def _verdict(
         self, stage: Stage, step: int | None, values: Mapping[str, float], probability: float
     ) -> Verdict:
+        clues = type_probabilities(stage, values)
         threshold = self._thresholds[stage]
+        if _by_definition(clues):
+            threshold = min(threshold, probability)
         faulty = probability >= threshold
-        by_type = with_readings(stage, type_probabilities(stage, values), values)
+        by_type = with_readings(stage, clues, values)
         types = named_types(by_type) if faulty and by_type else ()
         return Verdict(
             stage,
@@ -168,16 +175,12 @@ class Ensemble:
         )
 
 
-def _by_definition(stage: Stage, values: Mapping[str, float]) -> float:
+def _by_definition(types: Mapping[FaultType, float]) -> float:
     """Return the probability of what is a fault by definition, when it is sure; else 0.
 
     A finish reason or an empty result need no learning, and few training runs have them.
     """
-    sure = (
-        values.get(f"{CLUE_PREFIX}{stage.value}.{fault.value}", 0.0)
-        for fault in FAULT_TYPES[stage]
-        if fault in NEED_NO_READING
-    )
+    sure = (probability for fault, probability in types.items() if fault in NEED_NO_READING)
     return max((each for each in sure if each >= _SURE), default=0.0)
 
 

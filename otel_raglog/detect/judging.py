@@ -154,7 +154,8 @@ def _worst(stage: Stage, steps: tuple[Verdict, ...]) -> Verdict:
     judged = [verdict for verdict in steps if verdict.probability is not None]
     if not judged:
         return Verdict(stage, StageVerdict.UNKNOWN, reason=steps[0].reason, steps=steps)
-    worst = max(judged, key=lambda verdict: verdict.probability or 0.0)
+    # Steps may have different thresholds: one of rules-1, one of a model.
+    worst = max(judged, key=lambda v: (v.verdict is StageVerdict.FAULTY, v.probability or 0.0))
     warnings = tuple(dict.fromkeys(w for verdict in judged for w in verdict.warnings))
     return Verdict(
         stage,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -86,32 +86,37 @@ def _best(scored: Scored, most_false: float, merit: Callable[[Expected], float])
     return threshold
 
 
-def thresholds(policy: Policy, scored: Mapping[Stage, Scored]) -> dict[Stage, float]:
-    """Return the threshold of each stage by ``policy``."""
+def thresholds(
+    policy: Policy, scored: Mapping[Stage, Scored], sound: Collection[int]
+) -> dict[Stage, float]:
+    """Return the threshold of each stage by ``policy``; ``sound`` is that of :func:`run_level`."""
     if policy is Policy.PAPER:
         return {stage: best_f1(each) for stage, each in scored.items()}
-    return run_level(scored, _RUN_RATE)
+    return run_level(scored, _RUN_RATE, sound)
 
 
-def run_level(scored: Mapping[Stage, Scored], most_false: float) -> dict[Stage, float]:
+def run_level(
+    scored: Mapping[Stage, Scored], most_false: float, sound: Collection[int]
+) -> dict[Stage, float]:
     """Return thresholds of the best pooled F1 that flag at most that share of the sound runs.
 
-    A run is sound when no stage of it is faulty. Of each stage's sound runs no larger share may be
+    ``sound`` are the rows of runs that are labelled and faulty in no labelled stage, be it one
+    that is not scored. Those of which nothing is scored do not count: no threshold flags them. Of each stage's sound runs no larger share may be
     flagged either: where one stage's faults come with another's, a lax threshold would cost no
     sound run, and yet raise the fault rate that an alert watches. One stage's threshold after the other is moved
     to the best place until none moves, from two starts; the better end is taken.
     """
     count = 1 + max((int(np.max(each.rows)) for each in scored.values()), default=0)
-    sound = np.ones(count, dtype=np.bool_)
+    marks = np.zeros(count, dtype=np.bool_)
     for each in scored.values():
-        sound[each.rows[each.faulty]] = False
+        marks[each.rows[np.isin(each.rows, list(sound))]] = True
     share = most_false / max(1, len(scored))
     starts: Sequence[dict[Stage, float]] = (
         dict.fromkeys(scored, NEVER),
         {stage: most_recall(each, share) for stage, each in scored.items()},
     )
-    ends = [_climb(scored, start, sound, most_false) for start in starts]
-    return max(ends, key=lambda end: _pooled(scored, end, sound, most_false))
+    ends = [_climb(scored, start, marks, most_false) for start in starts]
+    return max(ends, key=lambda end: _pooled(scored, end, marks, most_false))
 
 
 def _climb(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from otel_raglog.detect.rules1_weights import CLUES
 from otel_raglog.model import (
     FAULT_TYPES,
     FaultType,
@@ -182,6 +183,9 @@ WARNING_EVIDENCE: Mapping[WarningType, tuple[str, ...]] = {
 }
 """Where the words for each warning are found."""
 
+_FACTS = frozenset({"retriever.best_relevance", "retriever.token_fit"})
+"""What is told of every run, as a number beside which a reader can think his own part."""
+
 _OK_EVIDENCE: Mapping[Stage, tuple[str, ...]] = {
     Stage.REWRITER: ("rewriter.unchanged", "rewriter.best_similarity"),
     Stage.EMBEDDER: ("embedder.faithful", "embedder.similarity"),
@@ -228,6 +232,8 @@ def explain(verdict: Verdict, measurements: Sequence[Measurement], *, quote_text
     found = _by_name(verdict, measurements)
     if verdict.verdict is StageVerdict.FAULTY:
         parts = list(_faults(verdict, found))
+    elif verdict.explanation:
+        parts = [_sentence(verdict.explanation)]
     else:
         parts = list(_fine(verdict, found))
     said = " ".join(parts).casefold()
@@ -240,13 +246,16 @@ def explain(verdict: Verdict, measurements: Sequence[Measurement], *, quote_text
 
 def _faults(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
     said: set[str] = set()
+    speaking = _speaking(verdict.stage, found)
     for fault in verdict.fault_types:
-        phrases = [
-            found[name].evidence
-            for name in EVIDENCE[fault]
-            if name in found and found[name].evidence and found[name].evidence not in said
-        ][:_EVIDENCE_PER_TYPE]
-        phrases = phrases or list(_other_evidence(verdict.stage, found, said))[:1]
+        phrases = [phrase for phrase in _phrases(fault, speaking) if phrase not in said]
+        phrases = (
+            phrases[:_EVIDENCE_PER_TYPE]
+            or [phrase for phrase in _of_any_type(verdict.stage, speaking) if phrase not in said][
+                :1
+            ]
+        )
+        phrases = phrases or list(_facts(fault, found))[:1]
         said.update(phrases)
         what = _WHAT[fault]
         yield _sentence(f"{what}: {'; '.join(phrases)}" if phrases else what)
@@ -254,22 +263,37 @@ def _faults(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]
         yield "This stage looks faulty."
 
 
-def _other_evidence(
-    stage: Stage, found: Mapping[str, Measurement], said: Collection[str]
-) -> Iterator[str]:
-    """Yield what else was found of the stage: a type may be named for what has no words."""
+def _speaking(stage: Stage, found: Mapping[str, Measurement]) -> dict[str, Measurement]:
+    """Return what speaks for a fault of the stage.
+
+    Some measurements are told in words of every run. They speak where a clue of rules-1 says so.
+    """
+    values = {name: m.value for name, m in found.items() if m.value is not None}
+    read = {clue.measurement for clue in CLUES[stage]} | _FACTS
+    speaks = {clue.measurement for clue in CLUES[stage] if clue.contribution(values) > 0}
+    return {name: m for name, m in found.items() if name in speaks or name not in read}
+
+
+def _phrases(fault: FaultType, found: Mapping[str, Measurement]) -> Iterator[str]:
+    for name in EVIDENCE[fault]:
+        if name in found and found[name].evidence:
+            yield found[name].evidence
+
+
+def _of_any_type(stage: Stage, found: Mapping[str, Measurement]) -> Iterator[str]:
+    """Yield what was found of the stage: a type may be named for what has no words."""
     for fault in FAULT_TYPES[stage]:
-        for name in EVIDENCE[fault]:
-            phrase = found[name].evidence if name in found else ""
-            if phrase and phrase not in said:
-                yield phrase
+        yield from _phrases(fault, found)
+
+
+def _facts(fault: FaultType, found: Mapping[str, Measurement]) -> Iterator[str]:
+    """Yield what is true of sound runs, too, and argues neither way."""
+    yield from _phrases(fault, {name: m for name, m in found.items() if name in _FACTS})
 
 
 def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
     stage = verdict.stage
-    # What is said of sound stages, too, speaks for no fault.
-    usual = {found[name].evidence for name in _OK_EVIDENCE[stage] if name in found}
-    doubts = list(_other_evidence(stage, found, usual))[:1]
+    doubts = list(_of_any_type(stage, _speaking(stage, found)))[:1]
     if doubts and _is_doubtful(verdict):
         yield _sentence(f"something speaks for a fault, but not enough: {doubts[0]}")
         return

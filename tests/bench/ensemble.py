@@ -30,8 +30,10 @@ from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.rules1 import Rules1, noisy_or
 from otel_raglog.detect.rules1_weights import LEAK, THRESHOLD
 from otel_raglog.detect.training.examples import Example, examples_of, names_in, tables_of
+from otel_raglog.detect.training.labels import read_all_labels
 from otel_raglog.detect.training.settings import DEFAULT, PAPER, Inputs, Settings
 from otel_raglog.detect.training.training import folds_of, to_artifact, train
+from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import Stage
 from otel_raglog.options import Analysis
 
@@ -166,7 +168,10 @@ def main() -> None:
         failures=LoggingFailures(),
         detector=Rules1(),
     )
-    examples = examples_of(read(arguments.runs), analyser.checks)
+    records = read(arguments.runs)
+    labels, _ = read_all_labels(records)
+    runs = list(zip(map(run_from_record, records), labels, strict=True))
+    examples = examples_of(runs, analyser.measure)
     print(f"{len(examples)} runs, {len(names_in(examples))} features")
     print("best single feature with hindsight: faulty of all, AUC")
     print_best_features(examples)

@@ -8,11 +8,15 @@ from hypothesis import strategies as st
 
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.runner import measure
+from otel_raglog.detect.artifact import load_artifact
+from otel_raglog.detect.choosing import BUNDLED
+from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import FAULT_TYPES, Stage
 
 CHECKS = build_checks(FakeEncoder(), FakeCrossEncoder())
+DETECTORS = (Rules1(), *(Ensemble(load_artifact(BUNDLED / name)) for name in ("local", "light")))
 SECRET = ("labels", "reference", "injected", "group")
 
 NAMES = st.sampled_from(sorted(HANDBOOK))
@@ -89,8 +93,7 @@ def test_shuffled_labels_change_no_measurement(
             assert run_from_record(bare) == run
             found = measure(run, CHECKS)
             assert measure(run_from_record(other), CHECKS) == found
-            verdicts = Rules1().judge(run, found)
-            assert (
-                Rules1().judge(run_from_record(bare), measure(run_from_record(bare), CHECKS))
-                == verdicts
-            )
+            again = run_from_record(bare)
+            for detector in DETECTORS:
+                verdicts = detector.judge(run, found)
+                assert detector.judge(again, measure(again, CHECKS)) == verdicts

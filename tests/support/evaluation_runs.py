@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from handbook_runs import make_run
 
-from otel_raglog.lab.evaluation.labels import Labels
+from otel_raglog.detect.training.labels import Labels
 from otel_raglog.lab.evaluation.outcomes import JudgedRun, MeasuredRun
 from otel_raglog.model import (
     FAULT_TYPES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -478,7 +478,7 @@ def _run(said: Sequence[str], at: int, text: Sequence[str], place: int) -> int:
 def _placed(case: _Case, own: Sequence[str], token_windows: Matrix) -> Iterator[Measurement]:
     found, fit = case.found, case.fit
     held = found.windows(found.held(own)).mean(axis=0)
-    weights = question_weights(fit.question)
+    weights = dict(islice(question_weights(fit.question).items(), _MAX_WORDS))
     asked = found.windows(found.held(list(weights)))
     total = sum(weights.values())
     weight = np.asarray(list(weights.values()), dtype=np.float32)

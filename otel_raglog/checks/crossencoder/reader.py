@@ -23,7 +23,13 @@ MAX_TOKENS = 160
 MAX_TEXT_TOKENS = 64
 """Of the text, its last ones; what is left of ``MAX_TOKENS`` is the passage's."""
 
+MAX_CHARACTERS = 10_000
+"""Of a text its last ones, of a passage its first: far more than fit, since tokens are words."""
+
 MAX_SPAN_TOKENS = 16
+MAX_SPAN_CHARACTERS = 300
+"""Readings are kept, so a span is cut where sixteen tokens are longer, as unbroken data are."""
+
 SPANS = 8
 _CLS, _SEP = 101, 102
 """The marks of BERT's vocabulary: before the text, and behind text and passage."""
@@ -125,6 +131,7 @@ class BundledReader:
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Reading, ...]:
         """Return the reading of each text (first) and passage (second), in order."""
+        pairs = [(text[-MAX_CHARACTERS:], passage[:MAX_CHARACTERS]) for text, passage in pairs]
         keys = [text_key(*pair) for pair in pairs]
         found: dict[bytes, Reading] = {}
         wanted: dict[bytes, tuple[str, str]] = {}
@@ -136,7 +143,9 @@ class BundledReader:
                 found[key] = known
         if wanted:
             model, pool = self._model()
-            made = pool.map(lambda pair: _read(model, *pair), wanted.values())
+            # One question stands beside many passages.
+            asked = {text: _asked(model, text) for text in {text for text, _ in wanted.values()}}
+            made = pool.map(lambda pair: _read(model, asked[pair[0]], pair[1]), wanted.values())
             for key, reading in zip(wanted, made, strict=True):
                 self._cache.put(key, reading)
                 found[key] = reading
@@ -177,7 +186,8 @@ class NamedCrossEncoder:
         """Return the reading of each text (first) and passage (second), in order."""
         self.load()
         found = []
-        for text, passage in pairs:
+        for whole, passage_ in pairs:
+            text, passage = whole[:MAX_CHARACTERS], passage_[:MAX_CHARACTERS]
             key = text_key(text, passage)
             reading = self._cache.get(key)
             if reading is None:
@@ -220,11 +230,15 @@ def _sentence_transformer(name: str) -> Any:
     return model
 
 
-def _read(model: OnnxModel, text: str, passage: str) -> Reading:
+def _asked(model: OnnxModel, text: str) -> Sequence[int]:
     own = model.tokenizer.encode(readable_text(text), add_special_tokens=False)
-    other = model.tokenizer.encode(readable_text(passage), add_special_tokens=False)
     # The end counts most: the question behind an earlier turn, the claim behind its question.
-    asked = own.ids[-MAX_TEXT_TOKENS:]
+    asked: Sequence[int] = own.ids[-MAX_TEXT_TOKENS:]
+    return asked
+
+
+def _read(model: OnnxModel, asked: Sequence[int], passage: str) -> Reading:
+    other = model.tokenizer.encode(readable_text(passage), add_special_tokens=False)
     held = other.ids[: MAX_TOKENS - len(asked) - 3]
     ids = np.asarray([[_CLS, *asked, _SEP, *held, _SEP]], dtype=np.int64)
     begin = len(asked) + 2
@@ -255,6 +269,7 @@ def _spans(
     for place in best:
         i, j = divmod(int(place), count)
         if np.isfinite(scores[i, j]):
-            start, end = offsets[i][0], offsets[j][1]
+            start = offsets[i][0]
+            end = min(offsets[j][1], start + MAX_SPAN_CHARACTERS)
             found.append(Span(passage[start:end], start, end, float(scores[i, j]) - nothing))
     return tuple(found)

@@ -34,8 +34,8 @@ from otel_raglog.model import Chunk, Measurement, Run, Stage
 _LIMITS_FILE = Path(__file__).parent / "context_limits.json"
 _HEADING = "|".join(re.escape(heading) for heading in CONTEXT_HEADINGS)
 _BLANK_AFTER_HEADING = re.compile(
-    rf"(?im)^[#*\s]{{0,6}}(?:{_HEADING})[ *]{{0,3}}:[ *\t]*"
-    rf"(?:\n?[ \t]*(?:none|null|nan|n/a|\[\]|\"\"|''))?[ \t]*(?:\n[-=*`\s]{{0,40}})?"
+    rf"(?im)^[#*\s]{{0,6}}(?:{_HEADING})[ *]{{0,3}}:[ *\t]*+"
+    rf"(?:\n?[ \t]*+(?:none|null|nan|n/a|\[\]|\"\"|''))?[ \t]*+(?:\n[-=*`\s]{{0,40}})?"
     rf"(?=\Z|\n[ \t*#]*(?:question|query|user|answer|instructions?)\b)"
 )
 # An instruction may name the tags ("answer from the <context></context> tags"); a slot stands alone.
@@ -46,8 +46,10 @@ _BLANK_TAG = re.compile(
 _UNFILLED = re.compile(
     r"(?i)(?<!## \]\]\n)(?<!\{)\{{1,3}\s?(?:context|context_str|documents?|chunks|passages)\s?\}{1,2}"
 )
-_BLANK_NUMBER = re.compile(r"(?m)^\[\d{1,3}\][ \t]*:?[ \t]*$(?=\n\s*(?:\[\d|\n|\Z))")
-_A_CHUNK = "(a chunk)"
+_BLANK_NUMBER = re.compile(r"(?m)^\[\d{1,3}\][ \t]*+(?::[ \t]*+)?$(?=\n\s*(?:\[\d|\n|\Z))")
+_A_CHUNK = "\0"
+"""One character: a longer mark would let the prompt grow, chunk by chunk, where texts are short."""
+
 _READ_CHARACTERS = 400_000
 _RULES_NAMING_ALL = 5
 

@@ -15,7 +15,7 @@ from otel_raglog.checks.check import (
 )
 from otel_raglog.checks.embedded import embedded_for
 from otel_raglog.checks.phrases import listing, number_listing
-from otel_raglog.checks.reading import rewrites_of
+from otel_raglog.checks.reading import rewrites_of, shortened
 from otel_raglog.checks.text.edits import edit_distance
 from otel_raglog.checks.text.lexicon import EMBEDDING_INSTRUCTION, EMBEDDING_PREFIXES
 from otel_raglog.checks.text.numbers import NumberIndex, numbers
@@ -24,7 +24,9 @@ from otel_raglog.model import EmbedStep, Measurement, RewriteKind, Run, Stage
 
 _ODD = re.compile(r"[\ufffd\x00-\x08\x0b\x0c\x0e-\x1f]|Ã.|â€|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}")
 _ENCODED = re.compile(r"[A-Za-z0-9+/=]{40,}")
-_READ_CHARACTERS = 20_000
+_MOST_LACKING = 1_000
+"""Words among which a misspelled one is looked for: a question has fewer."""
+
 _SHORT_WORD = 3
 _LONG_WORD = 6
 
@@ -94,19 +96,23 @@ class EmbedderRules:
     def measure(self, run: Run) -> Iterable[Measurement]:
         """Yield every measurement of ``measures`` for every embedding step."""
         references = embedded_for(run)
+        known = tuple(map(shortened, references.texts))
         passages = _passages(run)
         for index, step in enumerate(run.embedders):
-            reason = _why_not(step, references.texts)
+            reason = _why_not(step, known)
             if reason:
                 yield from all_not_applicable(self.measures, reason, step=index)
                 continue
-            texts = tuple(t for t in step.texts.value or () if fold(t).strip() not in passages)
+            texts = tuple(
+                text
+                for text in step.texts.value or ()
+                if fold(shortened(text)).strip() not in passages
+            )
             if step.texts.value and not texts:
                 yield from all_not_applicable(
                     self.measures, "a hypothetical passage is exempt", step=index
                 )
                 continue
-            known = references.texts
             if references.hidden and any(_is_foreign(text, known) for text in texts):
                 yield from all_not_applicable(
                     self.measures, "what a rewriter wrote is not readable", step=index
@@ -117,7 +123,7 @@ class EmbedderRules:
 
 def _is_foreign(text: str, references: tuple[str, ...]) -> bool:
     """Whether a text is none of the references word for word."""
-    has = words(_without_instruction(text[:_READ_CHARACTERS]))
+    has = words(shortened(_without_instruction(text)))
     return all(words(reference) != has for reference in references)
 
 
@@ -150,7 +156,7 @@ def _measure_texts(
         rest = tuple(name for name in measures if name != "embedder.empty")
         yield from all_not_applicable(rest, "no text", step=index)
         return
-    bare = tuple(_without_instruction(text[:_READ_CHARACTERS]) for text in texts if text.strip())
+    bare = tuple(shortened(_without_instruction(text)) for text in texts if text.strip())
     worst, reference = min(
         ((text, _nearest(text, references)) for text in bare),
         key=lambda pair: _likeness(words(pair[0]), words(pair[1])),
@@ -163,8 +169,9 @@ def _differences(text: str, reference: str, index: int) -> Iterator[Measurement]
     cut = _cut_share(has, wanted)
     pairs = _misspellings(has, wanted)
     wrong, right = {w for w, _ in pairs}, {r for _, r in pairs}
-    lost = [w for w in content_words(reference) if w not in has and w not in right]
-    gained = [w for w in content_words(text) if w not in wanted and w not in wrong]
+    found, sought = right.union(has), wrong.union(wanted)
+    lost = [w for w in content_words(reference) if w not in found]
+    gained = [w for w in content_words(text) if w not in sought]
     if cut:
         lost = []
     yield measured(
@@ -271,8 +278,9 @@ def _cut_share(has: tuple[str, ...], wanted: tuple[str, ...]) -> float:
 
 def _misspellings(has: tuple[str, ...], wanted: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return the words of the text that are one or two edits off a word that it lacks."""
-    strange = [w for w in dict.fromkeys(has) if w not in wanted]
-    lacking = [w for w in dict.fromkeys(wanted) if w not in has]
+    found, sought = dict.fromkeys(has), dict.fromkeys(wanted)
+    strange = [w for w in found if w not in sought]
+    lacking = [w for w in sought if w not in found][:_MOST_LACKING]
     pairs = []
     for word in strange[:50]:
         near = [w for w in lacking if _misspells(word, w)]

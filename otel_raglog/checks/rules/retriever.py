@@ -27,8 +27,9 @@ _ODD_CHARACTER = re.compile(r"[^\w\s.,;:!?'\"()\[\]{}<>/&%$€£+=*@#|’‘“�
 _SHORT_CHUNK = 40
 _OPEN_END = re.compile(r"[\w,;]\s*$")
 _OPEN_START = re.compile(r"^\s*[a-z,;)]")
-_TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
-_TABLE_RULE = re.compile(r"^\s*\|[\s:|-]+\|\s*$", re.MULTILINE)
+# Within a line: white space that runs on over lines would be read again from each of them.
+_TABLE_ROW = re.compile(r"^[^\S\n]*\|.*\|[^\S\n]*$", re.MULTILINE)
+_TABLE_RULE = re.compile(r"^[^\S\n]*\|(?:[^\S\n]|[:|-])+\|[^\S\n]*$", re.MULTILINE)
 
 
 class RetrieverRules:

@@ -219,15 +219,12 @@ def _reckons(run: Run) -> bool:
     step = answering_step(run)
     told = [m.content for m in (step.messages.value if step else None) or () if m.role == "tool"]
     chunks = readable(retrieved_of(run) or ()) if told else ()
-    return any(
-        numbers(text) and not any(_holds(PromptText(text), chunk) for chunk in chunks)
-        for text in told
-        if chunks
-    )
+    return bool(chunks) and any(numbers(text) and not _holds_any(text, chunks) for text in told)
 
 
-def _holds(told: PromptText, chunk: Chunk) -> bool:
-    return told.survival(chunk.text).fate is not Fate.DROPPED
+def _holds_any(told: str, chunks: Iterable[Chunk]) -> bool:
+    seen = PromptText.of(told)
+    return any(seen.survival(chunk.text).fate is not Fate.DROPPED for chunk in chunks)
 
 
 def _filters(run: Run) -> tuple[str, ...]:
@@ -245,10 +242,7 @@ def _numbers(pair: _Pair, index: int) -> Iterator[Measurement]:
         if not known.holds(n) and n.value not in resolved
     )
     kept = NumberIndex(pair.all_rewrites)
-    distances = {
-        abs(year - told) for year in _years(pair.rewrites) for told in _years(pair.sources)
-    }
-    spans = distances if _is_relative(pair) else set()
+    spans = _spans_of_years(pair) if _is_relative(pair) else set()
     dropped = _distinct(
         n
         for n in numbers(pair.question)
@@ -277,6 +271,12 @@ def _numbers(pair: _Pair, index: int) -> Iterator[Measurement]:
         else "",
         step=index,
     )
+
+
+def _spans_of_years(pair: _Pair) -> set[float]:
+    """Return the years between one of a rewrite and one of the conversation."""
+    told = _years(pair.sources)
+    return {abs(year - other) for year in _years(pair.rewrites) for other in told}
 
 
 def _resolved_years(pair: _Pair) -> set[float]:

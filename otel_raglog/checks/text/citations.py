@@ -25,7 +25,7 @@ _NUMBERED = re.compile(
 )
 _CORNERED = re.compile(r"[ \t]?【(?P<source>[^【】]{1,120})】")
 _LABELLED = re.compile(
-    rf"[ \t]?[\[(]\s*(?:see |from )?{_WORD_LABEL}\s*[: ]\s*(?P<source>[^\[\]()]{{1,120}})[\])]",
+    rf"[ \t]?[\[(]\s*(?:see |from )?{_WORD_LABEL}\s{{0,9}}[: ](?P<source>[^\[\]()]{{1,125}})[\])]",
     re.IGNORECASE,
 )
 _FILED = re.compile(rf"[ \t]?[\[(]\s*(?P<source>{_FILE}{_PAGE}?)\s*[\])]", re.IGNORECASE)
@@ -34,9 +34,15 @@ _PAGED = re.compile(
 )
 _LINK = re.compile(r"\[(?P<text>[^\[\]]{1,200})\]\((?P<source>(?:https?://|/|\.)[^()\s]{1,400})\)")
 _BARE_LINK = re.compile(r"[ \t]?[(<]?(?P<source>https?://[^\s()<>]{1,400}[^\s()<>.,;:!?])[)>]?")
-_EXACT = re.compile(rf"https?://[^\s()<>\"']*[^\s()<>\"'.,;:!?]|{_FILE}", re.IGNORECASE)
+# A file name begins where no other does: from each letter of a long word it would be sought anew.
+_EXACT = re.compile(
+    rf"https?://[^\s()<>\"']*[^\s()<>\"'.,;:!?]|(?<![\w%./-]){_FILE}", re.IGNORECASE
+)
 _NAMELESS = frozenset({"page", "pages", "pp", "section", "sections", "https", "http", "www"})
 _HALF = 0.5
+_MOST_SOURCES = 100
+"""Sources read of one answer: each is looked for in the whole prompt."""
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -66,7 +72,7 @@ def without_citations(answer: str) -> Cited:
     if not body.strip(" \t\n*_.,;:"):
         return Cited(answer)
     named = dict.fromkeys((*listed, *sources))
-    return Cited(body, tuple(named), tuple(dict.fromkeys(numbers)))
+    return Cited(body, tuple(named)[:_MOST_SOURCES], tuple(dict.fromkeys(numbers)))
 
 
 def names_source(source: str, labels: str, shown: str) -> bool:
@@ -79,8 +85,9 @@ def names_source(source: str, labels: str, shown: str) -> bool:
     if exact and _EXACT.search(labels):
         return any(_ends(piece) in labels or piece in shown for piece in exact)
     told = [word for word in content_words(source) if word.isalpha() and word not in _NAMELESS]
-    index = WordIndex((labels, shown))
-    return sum(index.holds_related(word) for word in told) >= _HALF * len(told)
+    indices = (WordIndex.of(labels), WordIndex.of(shown))
+    held = sum(any(index.holds_related(word) for index in indices) for word in told)
+    return held >= _HALF * len(told)
 
 
 def _ends(piece: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 
@@ -17,7 +18,8 @@ _FIGURE = re.compile(
     r"(?P<suffix>st\b|nd\b|rd\b|th\b|s\b|'s\b|k\b|bn\b|m\b)?(?![^\W\d_])"
     r"(?P<unit>\s?(?:%|percent\b|per cent\b|hundred\b|thousand\b|million\b|billion\b|trillion\b|bn\b))?"
 )
-_LIST_MARK = re.compile(r"(?m)^\s*(?:\d{1,2}[.)]\s|[-*•]\s)|\[\d{1,3}\]")
+# Blank lines in front of a mark are counted: each line begins a search of its own.
+_LIST_MARK = re.compile(r"(?m)^(?:[^\S\n]*\n){0,9}[^\S\n]*(?:\d{1,2}[.)]\s|[-*•]\s)|\[\d{1,3}\]")
 _LARGE_WORDS = ("hundred", "thousand", "million", "billion")
 
 
@@ -29,6 +31,7 @@ _MONTH = _any_of(MONTHS)
 _NUMBER_WORD = _any_of((*SMALL_NUMBERS, *UNITS_OF_TEN, *_LARGE_WORDS))
 _CACHED_TEXTS, _LONGEST_CACHED = 256, 8_000
 _SUFFIX_FACTORS = {"k": 1e3, "bn": 1e9, "m": 1e6}
+_NO_FACTOR = 1.0
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
 _FEWEST_DIGITS = 2
 _LARGE = 1_000
@@ -79,6 +82,7 @@ class NumberIndex:
         found = tuple(number for text in texts for number in numbers(text))
         self._months = {n.value for n in found if n.kind is NumberKind.MONTH}
         self._values = {n.value for n in found if n.kind is not NumberKind.MONTH}
+        self._roundings: dict[int, set[float]] = {}
 
     def holds(self, number: Number) -> bool:
         """Whether the number is stated; in any kind, since units are often left out."""
@@ -99,10 +103,13 @@ class NumberIndex:
         digits = _significant_digits(number.value)
         if number.kind in exact or (digits < _FEWEST_DIGITS and abs(number.value) < _LARGE):
             return False
-        return any(
-            _significant_digits(value) > digits and _rounded(value, digits) == number.value
-            for value in self._values
-        )
+        if digits not in self._roundings:
+            self._roundings[digits] = {
+                _rounded(value, digits)
+                for value in self._values
+                if _significant_digits(value) > digits
+            }
+        return number.value in self._roundings[digits]
 
 
 def _significant_digits(value: float) -> int:
@@ -118,8 +125,10 @@ def _figures(folded: str) -> Iterator[Number]:
     for match in _FIGURE.finditer(folded):
         digits, fraction = match["digits"], match["fraction"] or ""
         suffix, unit = match["suffix"] or "", (match["unit"] or "").strip()
-        value = float(digits.replace(",", "") + fraction)
-        value *= _SUFFIX_FACTORS.get(suffix, 1.0) * MULTIPLIERS.get(unit, 1.0)
+        factor = _SUFFIX_FACTORS.get(suffix, _NO_FACTOR) * MULTIPLIERS.get(unit, _NO_FACTOR)
+        plain = digits.replace(",", "") + fraction
+        # As floats 8.2 times a million is not 8,200,000.
+        value = float(plain) if factor == _NO_FACTOR else float(Decimal(plain) * Decimal(factor))
         yield Number(value, _kind(match, value, unit), match.group().strip())
 
 
@@ -148,30 +157,34 @@ def _months(folded: str) -> Iterator[Number]:
 def _written(folded: str) -> Iterator[Number]:
     """Yield numbers written in words: *two*, *twenty-five*, *three hundred*, *two million*."""
     pending: float | None = None
-    text = ""
+    said: list[str] = []
     end = -2
     for match in _NUMBER_WORD.finditer(folded):
         word = match.group()
         joined = pending is not None and match.start() - end <= 1
         if pending is not None and not joined:
-            yield from _stated(pending, text)
+            yield from _stated(pending, said)
             pending = None
         small = SMALL_NUMBERS.get(word)
         tens = UNITS_OF_TEN.get(word)
         if small is not None or tens is not None:
             value = float(small if small is not None else (tens or 0) * 10)
-            pending, text = (pending + value, f"{text} {word}") if pending else (value, word)
+            if not pending:
+                pending, said = 0.0, []
+            pending += value
+            said.append(word)
         elif pending:
-            pending, text = pending * MULTIPLIERS[word], f"{text} {word}"
+            pending *= MULTIPLIERS[word]
+            said.append(word)
         elif pending is not None:
-            yield from _stated(pending, text)
+            yield from _stated(pending, said)
             pending = None
         end = match.end()
     if pending is not None:
-        yield from _stated(pending, text)
+        yield from _stated(pending, said)
 
 
-def _stated(value: float, text: str) -> Iterator[Number]:
+def _stated(value: float, said: Sequence[str]) -> Iterator[Number]:
     # "one" is more often a pronoun than a number.
-    if text != "one":
-        yield Number(value, NumberKind.PLAIN, text)
+    if list(said) != ["one"]:
+        yield Number(value, NumberKind.PLAIN, " ".join(said))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 
@@ -13,10 +14,16 @@ from otel_raglog.checks.text.lexicon import SMALL_NUMBERS, STOPWORDS, UNITS_OF_T
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  the typographic apostrophe is meant
 _MARK = re.compile(r"[\u0300-\u036f]+")
-_BUCKET = 4
+_MANY_MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
+"""May hold more marks on one letter than any text has: sorting them takes quadratic time."""
+
 _CACHED_STEMS = 65_536
+_LONGEST_STEMMED = 40
+"""Characters; what is longer is no English word, and would fill the cache."""
+
 _CACHED_TEXTS, _LONGEST_CACHED = 256, 8_000
 _MIN_COMMON_PREFIX = 5
+_LETTERS_OF_AN_ADJECTIVE = 3
 _FIGURES = {
     **{word: str(value) for word, value in SMALL_NUMBERS.items()},
     **{word: f"{tens}0" for word, tens in UNITS_OF_TEN.items()},
@@ -28,7 +35,12 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.casefold()
     plain = text.replace("\u2019", "'").replace("\u2018", "'")
+    plain = _MANY_MARKS.sub(_without_marks, plain)
     return _MARK.sub("", unicodedata.normalize("NFKD", plain)).casefold()
+
+
+def _without_marks(run: re.Match[str]) -> str:
+    return "".join(sign for sign in run.group() if not unicodedata.combining(sign))
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -49,12 +61,17 @@ def _split(text: str) -> tuple[str, ...]:
 _split_again = lru_cache(maxsize=_CACHED_TEXTS)(_split)
 
 
-@lru_cache(maxsize=_CACHED_STEMS)
 def stem(word: str) -> str:
     """Return the stem of a folded English word, by the Snowball (Porter 2) stemmer.
 
-    That of a number in words (*four*, *ninety*) is its figure.
+    That of a number in words (*four*, *ninety*) is its figure; that of a word of more than 40
+    characters the word itself.
     """
+    return _stemmed(word) if len(word) <= _LONGEST_STEMMED else word
+
+
+@lru_cache(maxsize=_CACHED_STEMS)
+def _stemmed(word: str) -> str:
     if word in _FIGURES:
         return _FIGURES[word]
     # A stemmer has state of its own, so each call makes one: words come from several threads.
@@ -83,13 +100,27 @@ class WordIndex:
         self._stems = {stem(word) for word in self._words}
 
     @cached_property
-    def _buckets(self) -> dict[str, list[str]]:
-        """The longer stems by how they begin: where a related word would be."""
-        found: dict[str, list[str]] = {}
-        for stemmed in self._stems:
-            if len(stemmed) >= _MIN_COMMON_PREFIX:
-                found.setdefault(stemmed[:_BUCKET], []).append(stemmed)
+    def _sorted(self) -> list[str]:
+        """The longer stems, those that begin alike side by side."""
+        return sorted(s for s in self._stems if len(s) >= _MIN_COMMON_PREFIX)
+
+    @cached_property
+    def _beginnings(self) -> dict[int, set[str]]:
+        """What a longer word has to begin with to be related to one of the stems, by their length."""
+        found: dict[int, set[str]] = {}
+        for stemmed in self._sorted:
+            length = len(stemmed)
+            found.setdefault(length, set()).add(stemmed[: _needed(length)])
         return found
+
+    @cached_property
+    def _nouns(self) -> set[str]:
+        """Of what the stems may be adjectives."""
+        return {
+            stemmed[:-letters]
+            for stemmed in self._sorted
+            for letters in range(1, _LETTERS_OF_AN_ADJECTIVE + 1)
+        }
 
     @classmethod
     def of(cls, text: str) -> WordIndex:
@@ -105,8 +136,18 @@ class WordIndex:
         stemmed = stem(word)
         if word in self._words or stemmed in self._stems:
             return True
-        near = self._buckets.get(stemmed[:_BUCKET], ())
-        return any(_share_prefix(stemmed, other) for other in near)
+        length = len(stemmed)
+        if length < _MIN_COMMON_PREFIX:
+            return False
+        begin = stemmed[: _needed(length)]
+        at = bisect_left(self._sorted, begin)
+        if at < len(self._sorted) and self._sorted[at].startswith(begin):
+            return True
+        return any(
+            stemmed[: _needed(other)] in begins
+            for other, begins in self._beginnings.items()
+            if other < length
+        )
 
     def holds_name(self, word: str) -> bool:
         """Whether a name's word occurs, or as its adjective (*India*, *Indian*).
@@ -116,8 +157,12 @@ class WordIndex:
         stemmed = stem(word)
         if word in self._words or stemmed in self._stems:
             return True
-        near = self._buckets.get(stemmed[:_BUCKET], ())
-        return any(_extends(stemmed, other) for other in near)
+        if len(stemmed) < _MIN_COMMON_PREFIX:
+            return False
+        shorter = (stemmed[:-letters] for letters in range(1, _LETTERS_OF_AN_ADJECTIVE + 1))
+        return stemmed in self._nouns or any(
+            len(noun) >= _MIN_COMMON_PREFIX and noun in self._stems for noun in shorter
+        )
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -125,20 +170,9 @@ def _index_again(text: str) -> WordIndex:
     return WordIndex((text,))
 
 
-def _share_prefix(one: str, other: str) -> bool:
-    shorter = min(len(one), len(other))
-    needed = max(_MIN_COMMON_PREFIX, -(-3 * shorter // 4))
-    return one[:needed] == other[:needed] and shorter >= needed
-
-
-def _extends(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    letters_of_an_adjective = 3
-    return (
-        len(short) >= _MIN_COMMON_PREFIX
-        and long.startswith(short)
-        and len(long) - len(short) <= letters_of_an_adjective
-    )
+def _needed(length: int) -> int:
+    """Return how many first letters two stems share, of which the shorter has so many letters."""
+    return max(_MIN_COMMON_PREFIX, -(-3 * length // 4))
 
 
 def _without_possessive(word: str) -> str:

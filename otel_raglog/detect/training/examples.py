@@ -1,4 +1,4 @@
-"""Labelled run records to examples: what was measured, and which stages are faulty."""
+"""Labelled runs to examples: what was measured, and which stages are faulty."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from otel_raglog.checks.check import Check
-from otel_raglog.checks.runner import FailureObserver, measure
 from otel_raglog.detect.features import RunFeatures, features_of
 from otel_raglog.detect.judgeable import verdict_without_judging
 from otel_raglog.detect.judging import declines, unread_stages
-from otel_raglog.errors import BadInput
-from otel_raglog.mapping.record import run_from_record
+from otel_raglog.detect.training.labels import Labels
 from otel_raglog.model import Measurement, Run, Stage
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
+
+Measure = Callable[[Run], tuple[Run, Sequence[Measurement]]]
+"""Measures a run as it is measured when it is judged (``Analyser.measure``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Example:
     """One labelled run. ``faulty`` has the stages that have a label and can be judged.
 
     ``group`` keeps all runs of one question together; ``types`` are the fault types of the labels.
+    ``faulty_elsewhere``: a labelled stage that cannot be judged is faulty.
     """
 
     run_id: str
@@ -34,6 +35,12 @@ class Example:
     features: RunFeatures
     faulty: Mapping[Stage, bool]
     types: Mapping[Stage, tuple[str, ...]]
+    faulty_elsewhere: bool = False
+
+    @property
+    def sound(self) -> bool:
+        """Whether no labelled stage is faulty, whether it can be judged or not."""
+        return not self.faulty_elsewhere and not any(self.faulty.values())
 
 
 def quiet(_what: str, _done: int, _all: int) -> None:
@@ -41,25 +48,22 @@ def quiet(_what: str, _done: int, _all: int) -> None:
 
 
 def examples_of(
-    records: Sequence[Mapping[str, object]],
-    checks: Sequence[Check],
+    runs: Sequence[tuple[Run, Labels | None]],
+    measure: Measure,
     *,
-    failures: FailureObserver | None = None,
     progress: Progress = quiet,
 ) -> tuple[Example, ...]:
-    """Return an example for each record with labels whose texts can be read and judged.
+    """Return an example for each labelled run whose texts can be read and judged.
 
-    The checks see runs, which hold no labels. Raises :class:`BadInput` when a label is malformed.
+    ``measure`` sees runs, which hold no labels.
     """
     found: list[Example] = []
-    for number, record in enumerate(records, 1):
-        faulty, types = labels_of(record)
-        run = run_from_record(record)
-        measurements = measure(run, checks, failures) if faulty else ()
-        example = example_of(run, measurements, faulty, types, group=str(record.get("group") or ""))
-        if example is not None:
-            found.append(example)
-        progress("Measuring", number, len(records))
+    for number, (run, labels) in enumerate(runs, 1):
+        if labels is not None:
+            example = example_of(*measure(run), labels.faulty, labels.types, group=labels.group)
+            if example is not None:
+                found.append(example)
+        progress("Measuring", number, len(runs))
     return tuple(found)
 
 
@@ -86,31 +90,8 @@ def example_of(
     }
     if not judged:
         return None
-    return Example(run.run_id, group or run.run_id, run.service, features, judged, types)
-
-
-def labels_of(
-    record: Mapping[str, object],
-) -> tuple[dict[Stage, bool], dict[Stage, tuple[str, ...]]]:
-    """Return which labelled stages of a record are faulty, and their fault types.
-
-    Raises:
-        BadInput: the labels are not of the form that the run record has.
-    """
-    labels = record.get("labels") or {}
-    where = f"run record {record.get('id')!r}"
-    if not isinstance(labels, Mapping):
-        raise BadInput(f"{where}: labels must be an object of stages")
-    faulty: dict[Stage, bool] = {}
-    types: dict[Stage, tuple[str, ...]] = {}
-    for name, label in labels.items():
-        if name not in set(Stage):
-            raise BadInput(f"{where}: labels name no stage {name!r}; known: {', '.join(Stage)}")
-        if not isinstance(label, Mapping) or not isinstance(label.get("faulty"), bool):
-            raise BadInput(f"{where}: the label of {name} needs faulty: true or false")
-        faulty[Stage(name)] = label["faulty"]
-        types[Stage(name)] = tuple(map(str, label.get("types") or ()))
-    return faulty, types
+    elsewhere = any(bad for stage, bad in faulty.items() if stage not in judged)
+    return Example(run.run_id, group or run.run_id, run.service, features, judged, types, elsewhere)
 
 
 def names_in(examples: Iterable[Example]) -> tuple[str, ...]:
@@ -134,7 +115,10 @@ class StageTable:
 
     def among(self, places: npt.NDArray[np.bool_]) -> StageTable:
         """Return the part whose examples are marked in ``places`` (one mark per example)."""
-        kept = places[self.rows]
+        return self.only(places[self.rows])
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> StageTable:
+        """Return the rows that are marked in ``kept`` (one mark per row)."""
         return StageTable(
             self.stage, self.names, self.rows[kept], self.values[kept], self.faulty[kept]
         )

@@ -26,6 +26,7 @@ from otel_raglog.detect.training.settings import Settings
 
 _MOST_STEPS = 5_000
 _FEWEST_VALUES = 2
+_SELDOM_MISSING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class FittedStage:
     kept: npt.NDArray[np.intp]
     medians: Floats
     always: npt.NDArray[np.bool_]
+    usual: npt.NDArray[np.bool_]
     linear: npt.NDArray[np.intp]
     logistic: Pipeline | None
     boosted: CatBoostClassifier | None
@@ -83,7 +85,8 @@ def fit(table: StageTable, settings: Settings) -> FittedStage:
     kept = usable(table, settings)
     own = table.values[:, kept]
     medians = np.nanmedian(own, axis=0)
-    always = ~np.isnan(own).any(axis=0)
+    lacking = np.isnan(own).mean(axis=0)
+    always, usual = lacking == 0, lacking <= _SELDOM_MISSING
     given, filled = _inputs(own, medians, always)
     known = directions() if settings.directed else {}
     signs = [
@@ -97,7 +100,9 @@ def fit(table: StageTable, settings: Settings) -> FittedStage:
         boosted = _boosted(settings).fit(given, faulty)
     if settings.weights[2]:
         forest = _forest(settings, signs).fit(filled, faulty)
-    return FittedStage(kept, medians, always, linear, logistic, boosted, forest, settings.weights)
+    return FittedStage(
+        kept, medians, always, usual, linear, logistic, boosted, forest, settings.weights
+    )
 
 
 def _boosted(settings: Settings) -> CatBoostClassifier:
@@ -162,6 +167,7 @@ def compile_stage(
         columns=np.array([columns[names[place]] for place in fitted.kept], dtype=np.int32),
         medians=fitted.medians,
         always=fitted.always,
+        usual=fitted.usual,
         coefficients=coefficients,
         intercept=intercept,
         boosted=boosted,

@@ -34,7 +34,7 @@ from otel_raglog.detect.training.examples import (
     tables_of,
 )
 from otel_raglog.detect.training.files import catboost_bytes, skops_bytes
-from otel_raglog.detect.training.folds import partitions_of
+from otel_raglog.detect.training.folds import FOLDS, partitions_of
 from otel_raglog.detect.training.models import FittedStage, compile_stage, fit, usable
 from otel_raglog.detect.training.settings import DEFAULT, Settings
 from otel_raglog.errors import BadInput
@@ -54,6 +54,16 @@ class OutOfFold:
     table: StageTable
     folds: npt.NDArray[np.intp]
     raw: Floats
+
+    @property
+    def places(self) -> npt.NDArray[np.bool_]:
+        """Mark the rows of ``table`` that were predicted in every partition."""
+        return ~np.isnan(self.raw).any(axis=0)
+
+    @property
+    def known(self) -> StageTable:
+        """The part of ``table`` that was predicted in every partition."""
+        return self.table.only(self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +107,7 @@ def out_of_fold(
     parts = [(partition, fold) for partition in range(len(own)) for fold in np.unique(own)]
     for number, (partition, fold) in enumerate(parts, 1):
         tested = own[partition] == fold
-        inside = StageTable(
-            table.stage,
-            table.names,
-            table.rows[~tested],
-            table.values[~tested],
-            table.faulty[~tested],
-        )
+        inside = table.only(~tested)
         both = 0 < inside.faulty.sum() < len(inside.faulty)
         if tested.any() and both and len(usable(inside, settings)):
             raw[partition, tested] = fit(inside, settings).raw(table.values[tested])
@@ -118,24 +122,32 @@ def train(
 ) -> Trained:
     """Return a detector trained on ``examples``; the same ones and settings give the same.
 
-    Stages with fewer faulty or sound runs than ``settings.fewest``, and those of which nothing was
-    measured, are left out: rules-1 judges them.
+    Stages with fewer faulty or sound runs than ``settings.fewest``, with such runs of fewer groups
+    than there are folds, and those of which nothing was measured, are left out: rules-1 judges
+    them.
 
     Raises:
         BadInput: no stage has enough of both.
     """
+    groups = [example.group for example in examples]
     names = names_in(examples)
     folds = folds_of(examples, settings.seed, partitions=settings.partitions)
     stages: dict[Stage, TrainedStage] = {}
+    held: list[str] = []
     for table in tables_of(examples, names):
-        faulty = int(table.faulty.sum())
-        enough = min(faulty, len(table.faulty) - faulty) >= settings.fewest
-        if enough and len(usable(table, settings)):
-            stages[table.stage] = _train_stage(table, folds, settings, progress)
+        held.append(f"{table.stage.value}: {_held(table, groups)}")
+        if not _enough(table, groups, settings) or not len(usable(table, settings)):
+            continue
+        predicted = out_of_fold(table, folds, settings, progress)
+        # Where one fold has all runs of a kind, the models of the others cannot be fitted.
+        if _enough(predicted.known, groups, settings):
+            stages[table.stage] = _train_stage(predicted, settings)
     if not stages:
         raise BadInput(
             f"nothing to train on: no stage has {settings.fewest} labelled runs of both kinds, "
-            "faulty and sound, and measurements of it"
+            f"faulty and sound, each of {FOLDS} groups that can be kept apart (group: the same for "
+            "all runs of one question), and measurements of it; there are "
+            f"{'; '.join(held) or 'no labelled runs'}"
         )
     used = tuple(sorted({names[place] for each in stages.values() for place in each.fitted.kept}))
     columns = {name: place for place, name in enumerate(used)}
@@ -149,13 +161,30 @@ def train(
         for stage, each in stages.items()
     }
     scored = {stage: each.scored for stage, each in stages.items()}
-    return Trained(used, compiled, {policy: thresholds(policy, scored) for policy in Policy})
+    sound = [row for row, example in enumerate(examples) if example.sound]
+    return Trained(used, compiled, {policy: thresholds(policy, scored, sound) for policy in Policy})
 
 
-def _train_stage(
-    table: StageTable, folds: npt.NDArray[np.intp], settings: Settings, progress: Progress
-) -> TrainedStage:
-    predicted = out_of_fold(table, folds, settings, progress)
+def _enough(table: StageTable, groups: Sequence[str], settings: Settings) -> bool:
+    """Tell whether there are enough faulty and enough sound runs, each of enough groups."""
+    return all(
+        len(rows) >= settings.fewest and len({groups[row] for row in rows}) >= FOLDS
+        for rows in (table.rows[table.faulty], table.rows[~table.faulty])
+    )
+
+
+def _held(table: StageTable, groups: Sequence[str]) -> str:
+    return " and ".join(
+        f"{len(rows)} {name} of {len({groups[row] for row in rows})} groups"
+        for name, rows in (
+            ("faulty", table.rows[table.faulty]),
+            ("sound", table.rows[~table.faulty]),
+        )
+    )
+
+
+def _train_stage(predicted: OutOfFold, settings: Settings) -> TrainedStage:
+    table = predicted.table
     calibration, scored = calibrate(predicted)
     fitted = fit(table, settings)
     names = {name: place for place, name in enumerate(table.names)}
@@ -164,12 +193,11 @@ def _train_stage(
 
 def calibrate(predicted: OutOfFold) -> tuple[Calibration, Scored]:
     """Return the calibration of out-of-fold predictions, and these calibrated."""
-    known = ~np.isnan(predicted.raw).any(axis=0)
-    raw = predicted.raw[:, known]
-    faulty = predicted.table.faulty[known]
-    calibration = choose_calibration(raw, faulty, predicted.folds[:, known])
+    places, known = predicted.places, predicted.known
+    raw = predicted.raw[:, places]
+    calibration = choose_calibration(raw, known.faulty, predicted.folds[:, places])
     mean = np.mean([calibration.apply(each) for each in raw], axis=0)
-    return calibration, Scored(predicted.table.rows[known], mean, faulty)
+    return calibration, Scored(known.rows, mean, known.faulty)
 
 
 def to_artifact(

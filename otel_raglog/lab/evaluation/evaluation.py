@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from otel_raglog.detect.training.labels import Labels
 from otel_raglog.lab.evaluation.ablation import Variant
 from otel_raglog.lab.evaluation.calibration import Calibration, calibrations_of
 from otel_raglog.lab.evaluation.confusion import DRAWS, Figures, Interval, Slice, slice_of
-from otel_raglog.lab.evaluation.labels import Labels
 from otel_raglog.lab.evaluation.outcomes import (
     Bools,
     JudgedRun,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from otel_raglog.detect.detector import Detector
-from otel_raglog.lab.evaluation.labels import Labels
+from otel_raglog.detect.training.labels import Labels
 from otel_raglog.model import (
     Measurement,
     Run,

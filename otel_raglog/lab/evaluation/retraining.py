@@ -11,7 +11,7 @@ import numpy as np
 
 from otel_raglog.detect.detector import Detector
 from otel_raglog.detect.training.folds import FOLDS, PARTITIONS, partitions_of
-from otel_raglog.lab.evaluation.labels import Labels
+from otel_raglog.detect.training.labels import Labels
 from otel_raglog.lab.evaluation.outcomes import JudgedRun, MeasuredRun, judge_all
 from otel_raglog.model import Stage
 

@@ -2,20 +2,27 @@
 
 from dataclasses import replace
 
+import pytest
 from handbook_runs import HANDBOOK, QUESTION, chunk, make_run
 
 from otel_raglog.checks.reading import (
     answer_of,
     claims_of,
     context_of,
+    history_of,
     question_forms,
+    question_of,
     restated,
     retrieved_of,
+    rewrites_of,
+    searched_besides,
     selected_of,
+    shortened,
 )
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import (
     NOT_CAPTURED,
+    Chunk,
     FieldStatus,
     Loss,
     Message,
@@ -152,3 +159,42 @@ def test_claims_are_in_the_words_of_the_call_that_saw_the_context() -> None:
         told = replace(run, answer=present(last), generators=(step,))
         assert claims_of(told) == "Employees get 25 days of vacation."
         assert restated(told) == (last if counts else "")
+
+
+def test_of_long_questions_turns_and_rewrites_both_ends_are_read() -> None:
+    """The question stands before or behind a document; what is not long stays as it is."""
+    document = "page " * 20_000
+    for text in (f"What is leave?\n{document}", f"{document}\nWhat is leave?"):
+        run = make_run(text, rewrites=[text], history=[("user", text)])
+        question = question_of(run)
+        assert question is not None
+        assert "What is leave?" in question
+        assert len(question) <= 20_001
+        assert history_of(run) == rewrites_of(run.rewriters[0]) == (question,)
+        assert searched_besides(run, run.rewriters[0]) == ()
+    assert shortened(" x" * 10_000) == " x" * 10_000
+    assert shortened(" " * 30_000 + "x") == "x"
+
+
+def test_a_long_question_is_no_context() -> None:
+    """All of it is taken out of the prompt."""
+    question = " ".join(f"What is word{number}?" for number in range(3_000))
+    run = make_run(question, prompt=f"Answer.\n{question}", retrieved=["vacation"])
+    context = context_of(run)
+    assert context is not None
+    assert context.pieces == ()
+
+
+@pytest.mark.timeout(5)
+def test_many_paragraphs_of_a_context_are_compared_fast() -> None:
+    """Where the text of a chunk was not recorded."""
+    run = make_run(retrieved=["vacation"])
+    prompt = HANDBOOK["vacation"] * 500 + "\n\n".join(f"p{number}" for number in range(20_000))
+    kept = present((chunk("vacation"), Chunk("", id="lost")))
+    step = replace(
+        run.assemblies[0], selected=kept, prompt=present(prompt), context=present(prompt)
+    )
+    context = context_of(replace(run, assemblies=(step,)))
+    assert context is not None
+    assert len(context.pieces) <= 1_002
+    assert "p19999" in context.pieces[-1]

@@ -103,3 +103,40 @@ def test_runs_without_labels_are_an_error(tmp_path) -> None:
     result = CliRunner().invoke(app, ["train", *arguments, "--out", str(tmp_path / "model")])
     assert isinstance(result.exception, BadInput)
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("name", ["My Detector", "", "-a", "a" * 42, "a\n"])
+def test_a_wrong_name_is_bad_usage_before_anything_is_read(tmp_path, name) -> None:
+    """The option is named; a file that is missing is not even looked for."""
+    arguments = ["train", str(tmp_path / "missing"), "--out", str(tmp_path), "--name", name]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "--name" in result.output
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_read(tmp_path) -> None:
+    """Here a file is in the way."""
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "model"):
+        command = ["train", str(tmp_path / "missing"), "--out", str(out)]
+        result = CliRunner().invoke(app, command)
+        assert isinstance(result.exception, BadInput)
+        assert "--out" in str(result.exception)
+
+
+def test_malformed_labels_cost_their_record_alone(tmp_path) -> None:
+    """It is named; the rest is trained on, and the exit code is 2. No label at all is no error."""
+    write_runs(tmp_path / "runs.jsonl")
+    record = json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])
+    wrong = {**record, "id": "wrong", "labels": {"retreiver": {"faulty": True}}}
+    none = {**record, "id": "none", "labels": {"retriever": {"faulty": None}, "generator": None}}
+    with (tmp_path / "runs.jsonl").open("a") as lines:
+        lines.write("".join(f"\n{json.dumps(each)}" for each in (wrong, none)))
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    arguments = [str(tmp_path / "runs.jsonl"), "--config", str(tmp_path / "config.yaml")]
+    command = ["train", *arguments, "--out", str(tmp_path / "model")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2, result.output
+    assert "'wrong'" in result.stderr
+    assert "'none'" not in result.stderr
+    assert load_artifact(tmp_path / "model").manifest.trained_on.runs == 36

@@ -111,6 +111,21 @@ def test_training_files_are_of_safe_kinds(tmp_path) -> None:
         assert hashlib.sha256((tmp_path / path).read_bytes()).hexdigest() == digest
 
 
+def test_measurements_that_this_version_does_not_make_are_refused(folder, monkeypatch) -> None:
+    """They would be missing in every run, and their medians judged instead."""
+    known = subject.measurement_names() - {"rewriter.meaning_kept"}
+    monkeypatch.setattr(subject, "measurement_names", lambda: known)
+    with pytest.raises(ConfigError, match=r"reads rewriter\.meaning_kept, .* train it again"):
+        load_artifact(folder)
+
+
+def test_a_manifest_with_numbers_that_json_has_not_is_refused(tmp_path) -> None:
+    """In plain words, as any other that is no JSON."""
+    (tmp_path / "manifest.json").write_text('{"format": 2, "x": NaN}')
+    with pytest.raises(ConfigError, match="is no JSON"):
+        load_artifact(tmp_path)
+
+
 def test_models_of_an_earlier_training_are_removed(tmp_path) -> None:
     """Of a stage that is not trained any more; nobody else's file is."""
     (tmp_path / "training").mkdir()

@@ -28,6 +28,7 @@ STUMP = Trees(
 STAGE = CompiledStage(
     columns=np.array([0, 1], dtype=np.int32),
     medians=np.array([0.8, 0.0]),
+    usual=np.array([True, True]),
     always=np.array([False, True]),
     coefficients=np.array([2.0, 0.0]),
     intercept=-1.0,

@@ -113,6 +113,25 @@ def test_what_is_a_fault_by_definition_is_one_whatever_the_models_say(detector) 
     assert verdict.fault_types == (FaultType.OUTPUT_TRUNCATED,)
 
 
+def test_not_even_a_threshold_of_ones_own_makes_a_fault_by_definition_sound(artifact) -> None:
+    """The threshold in the verdict is then the probability, so that both agree."""
+    detector = Ensemble(artifact, thresholds={Stage.GENERATOR: 0.95})
+    verdict = detector.judge(run(), (*GOOD, measured("generator.cut_off", 1.0)))[Stage.GENERATOR]
+    assert verdict.verdict is StageVerdict.FAULTY
+    assert verdict.threshold == verdict.probability
+
+
+def test_one_odd_training_run_changes_nothing_of_which_runs_the_models_judge() -> None:
+    """Neither one of which hardly anything was measured, nor one with a measurement more."""
+    examples = make_examples(60)
+    odd = features_of((measured("rewriter.empty", 0.0, step=0),))
+    examples = (*examples, replace(examples[1], run_id="odd", group="odd", features=odd))
+    made = to_artifact(train(examples, SMALL), examples, SMALL)[0]
+    judged = Ensemble(made).probabilities(features_of(GOOD))
+    assert (Stage.REWRITER, 0) in judged
+    assert (Stage.REWRITER, 0) not in Ensemble(made).probabilities(odd)
+
+
 def test_a_flag_on_the_retriever_is_lifted_when_the_reranker_excluded_the_evidence(
     detector,
 ) -> None:

@@ -56,6 +56,20 @@ def test_the_stage_takes_its_worst_step() -> None:
     assert [step.probability for step in verdict.steps] == [0.2, 0.9]
 
 
+def test_a_faulty_step_is_not_hidden_by_a_sound_one_of_a_higher_threshold() -> None:
+    """Steps may be judged by different detectors."""
+    twice = make_run(rewrites=[QUESTION])
+    twice = replace(twice, rewriters=twice.rewriters * 2)
+
+    def judge(stage, step, _measurements, _ignored):
+        probability, threshold = ((0.56, 0.5), (0.76, 0.79))[step or 0]
+        verdict = StageVerdict.FAULTY if probability >= threshold else StageVerdict.OK
+        return Verdict(stage, verdict, probability=probability, threshold=threshold, step=step)
+
+    verdict = judge_stages(twice, (), judge, "x-1")[Stage.REWRITER]
+    assert (verdict.verdict, verdict.step) == (StageVerdict.FAULTY, 0)
+
+
 def test_another_language_is_an_abstention_that_names_the_detector() -> None:
     """Whatever the judge would say."""
     text = "Wie viele Urlaubstage bekommen Vollzeitbeschäftigte in diesem Unternehmen pro Jahr?"

@@ -55,7 +55,7 @@ def test_the_run_level_rate_counts_runs_and_not_stages() -> None:
     first = scored(*[(0.9, True)] * 5, *[(0.8, False)], *[(0.7, True)] * 4, *[(0.1, False)] * 10)
     second = scored(*[(0.1, False)] * 19, (0.9, False))
     both = {Stage.RETRIEVER: first, Stage.GENERATOR: second}
-    chosen = run_level(both, 0.1)
+    chosen = run_level(both, 0.1, np.flatnonzero(~first.faulty).tolist())
     flagged = [each.probability >= chosen[stage] for stage, each in both.items()]
     sound = ~first.faulty
     assert (flagged[0] | flagged[1])[sound].mean() <= 0.1
@@ -66,7 +66,8 @@ def test_the_run_level_rate_counts_runs_and_not_stages() -> None:
 def test_policies_choose_for_each_stage() -> None:
     """By the design's rates."""
     for policy in Policy:
-        assert thresholds(policy, {Stage.RETRIEVER: CLEAR})[Stage.RETRIEVER] == pytest.approx(0.55)
+        chosen = thresholds(policy, {Stage.RETRIEVER: CLEAR}, [2, 3])
+        assert chosen[Stage.RETRIEVER] == pytest.approx(0.55)
 
 
 def test_many_probabilities_are_thinned_out() -> None:
@@ -80,6 +81,22 @@ def test_the_run_level_policy_also_limits_each_stage() -> None:
         np.arange(4), np.array([0.9, 0.8, 0.7, 0.1]), np.array([True, False, True, False])
     )
     other = Scored(np.arange(2), np.array([0.1, 0.9]), np.array([False, True]))
-    chosen = run_level({Stage.REWRITER: beside, Stage.RETRIEVER: other}, 0.05)
+    chosen = run_level({Stage.REWRITER: beside, Stage.RETRIEVER: other}, 0.05, [3])
     assert expect(beside, chosen[Stage.REWRITER]).false_positive_rate == 0
     assert expect(other, chosen[Stage.RETRIEVER]).recall == 1
+
+
+def test_what_is_not_labelled_or_not_scored_is_no_sound_run() -> None:
+    """Rows between the labelled ones flag nothing, and would hide how many sound runs are flagged."""
+    sparse = Scored(
+        np.array([0, 10, 20, 30]),
+        np.array([0.9, 0.8, 0.7, 0.1]),
+        np.array([True, False, True, False]),
+    )
+    beside = Scored(
+        np.array([0, 10, 20, 30, 40, 50, 60]), np.full(7, 0.1), np.zeros(7, dtype=np.bool_)
+    )
+    both = {Stage.RETRIEVER: sparse, Stage.GENERATOR: beside}
+    assert run_level(both, 0.5, [10, 30])[Stage.RETRIEVER] == pytest.approx(0.4)
+    for sound in ([10], [10, 1, 2, 3, 4, 5, 6]):
+        assert run_level(both, 0.5, sound)[Stage.RETRIEVER] == pytest.approx(0.85)

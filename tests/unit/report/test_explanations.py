@@ -4,6 +4,7 @@ import pytest
 
 from otel_raglog.checks.check import measured
 from otel_raglog.model import (
+    FAULT_TYPES,
     FaultType,
     Stage,
     StageVerdict,
@@ -79,6 +80,42 @@ def test_an_ok_verdict_near_its_threshold_names_the_doubt() -> None:
         "question."
     )
     assert said(0.1).startswith("A retrieved chunk seems to hold what the question asks")
+
+
+ALWAYS_TOLD = [
+    measured(
+        "generator.answer_without_evidence",
+        0.02,
+        "the question is answered although nothing in the prompt has a relevance above 0.98 to it",
+    ),
+    measured("retriever.best_coverage", 1.0, "no chunk has more than 100% of the question's words"),
+    measured("retriever.token_fit", 0.9, "the best place fits the question's words by 0.90"),
+    measured("assembly.dropped_gap", -0.4, "what is in the prompt is at least as relevant"),
+]
+
+
+@pytest.mark.parametrize("stage", [Stage.RETRIEVER, Stage.ASSEMBLY, Stage.GENERATOR])
+def test_what_is_told_of_every_run_argues_for_no_fault(stage: Stage) -> None:
+    """Unless rules-1 takes its value for a clue."""
+    near = Verdict(stage, StageVerdict.OK, probability=0.3, threshold=0.4)
+    assert "speaks for a fault" not in explain(near, ALWAYS_TOLD, quote_text=False)
+    flagged = explain(faulty(stage, FAULT_TYPES[stage][0]), ALWAYS_TOLD, quote_text=False)
+    assert not any(each.evidence in flagged for each in ALWAYS_TOLD if "fits" not in each.evidence)
+
+
+def test_a_clue_of_rules_1_makes_the_same_words_evidence() -> None:
+    """The relevance is low now."""
+    low = measured("generator.answer_without_evidence", 0.6, "nothing in the prompt is relevant")
+    said = explain(faulty(Stage.GENERATOR, FaultType.SHOULD_ABSTAIN), [low], quote_text=False)
+    assert said.endswith("nothing in the prompt is relevant.")
+
+
+def test_a_reason_of_the_detector_is_kept() -> None:
+    """Such as why a flag was lifted."""
+    verdict = Verdict(
+        Stage.RETRIEVER, StageVerdict.OK, probability=0.3, threshold=0.4, explanation="it was found"
+    )
+    assert explain(verdict, [RELEVANCE], quote_text=False) == "It was found."
 
 
 def test_a_correct_refusal_is_said_to_be_one() -> None:

@@ -1,9 +1,12 @@
 """The answer against single sentences of the context: a good answer, and what goes wrong with it."""
 
+from collections.abc import Sequence
+
 import pytest
 from handbook_runs import ANSWER, FakeEncoder, by_name, make_run, number
 
 from otel_raglog.checks.alignment.generator import GeneratorAlignment
+from otel_raglog.checks.alignment.tokens import Matrix, Sentences
 
 CHECK = GeneratorAlignment(FakeEncoder())
 GOOD = by_name(CHECK, make_run(answer=ANSWER))
@@ -91,3 +94,21 @@ def test_lead_ins_and_citations_are_no_words_of_the_answer() -> None:
     for name in ("best_sentence_coverage", "token_best_mean"):
         same = pytest.approx(number(GOOD, f"generator.{name}"), abs=0.01)
         assert number(found, f"generator.{name}") == same
+
+
+def test_of_a_long_question_three_hundred_words_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In each sentence of the context."""
+    most = 0
+    real = Sentences.held
+
+    def counting(self: Sentences, words: Sequence[str]) -> Matrix:
+        nonlocal most
+        most = max(most, len(words))
+        return real(self, words)
+
+    monkeypatch.setattr(Sentences, "held", counting)
+    question = " ".join(f"item{number}" for number in range(1_000))
+    assert number(by_name(CHECK, make_run(question, ANSWER)), "generator.joint_words") == 0
+    assert 0 < most <= 300

@@ -10,6 +10,8 @@ import pytest
 
 from otel_raglog.checks.crossencoder.reader import (
     BUNDLED_READER,
+    MAX_CHARACTERS,
+    MAX_SPAN_CHARACTERS,
     MAX_SPAN_TOKENS,
     MAX_TEXT_TOKENS,
     MAX_TOKENS,
@@ -441,3 +443,34 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     message = str(caught.value)
     assert message.startswith(f"analysis.cross_encoder: {str(tmp_path)!r} cannot be loaded: ")
     assert "\n" not in message
+
+
+def test_one_question_beside_many_passages_is_tokenised_once(
+    reader: BundledReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no more of it than its end; the reading is that of the pair alone."""
+    model, pool = reader._model()
+    seen: list[str] = []
+
+    class Counting:
+        def encode(self, text: str, *, add_special_tokens: bool) -> object:
+            seen.append(text)
+            return model.tokenizer.encode(text, add_special_tokens=add_special_tokens)
+
+    fresh = BundledReader()
+    monkeypatch.setattr(fresh, "_model", lambda: (replace(model, tokenizer=Counting()), pool))
+    question = "x " * 50_000 + QUESTION
+    readings = fresh.read([(question, VACATION), (question, TOPICAL), (question, VACATION * 900)])
+    assert len(seen) == 4
+    assert max(map(len, seen)) == MAX_CHARACTERS
+    assert readings[:2] == reader.read([(question, VACATION), (question, TOPICAL)])
+
+
+def test_a_span_of_unbroken_data_is_cut(reader: BundledReader) -> None:
+    """Readings are kept, so each is bounded."""
+    passage = " ".join(["x" * 5_000, "25", "y" * 4_000])
+    (reading,) = reader.read([(QUESTION, passage)])
+    assert reading.spans
+    for span in reading.spans:
+        assert span.text == passage[span.start : span.end]
+        assert len(span.text) <= MAX_SPAN_CHARACTERS

@@ -6,7 +6,7 @@ import pytest
 from handbook_runs import HANDBOOK, QUESTION, make_run
 
 from otel_raglog.checks.rules.assembly import AssemblyRules, context_limit, context_limits
-from otel_raglog.model import Measurement, Run, present
+from otel_raglog.model import Chunk, Measurement, Run, present
 
 
 def found(run: Run) -> dict[str, Measurement]:
@@ -101,3 +101,33 @@ def test_the_longest_prefix_of_a_model_decides() -> None:
     assert context_limit("openai/gpt-4o-mini-2024", limits) == limits["gpt-4o"]
     assert context_limit("gpt-4-0613", limits) == limits["gpt-4"]
     assert context_limit(None, limits) is None
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Context:" + " " * 50_000 + "x",
+        "Context:\n" + " " * 50_000 + "x",
+        "Context:" + "\n" * 50_000 + "x",
+        "[1]" + " " * 50_000 + "x",
+        "[1]" + "\n" * 50_000 + "x",
+        "x" + "\n" * 50_000,
+        ">" * 50_000,
+        "{" * 50_000,
+        "<context>" + " " * 50_000,
+    ],
+    ids=range(9),
+)
+def test_no_prompt_takes_long(prompt: str) -> None:
+    """Work grows with its length, no faster."""
+    assert found(make_run(prompt=prompt))["blank_slots"].value is not None
+
+
+@pytest.mark.timeout(5)
+def test_chunks_of_one_letter_do_not_let_the_prompt_grow() -> None:
+    """The mark that stands for one holds none of another."""
+    chunks = tuple(Chunk(letter) for letter in "achunk" * 10)
+    run = make_run(prompt="each aunt\nContext:\n\nQuestion: ?")
+    step = replace(run.assemblies[0], selected=present(chunks))
+    assert found(replace(run, assemblies=(step,)))["blank_slots"].value is not None

@@ -63,3 +63,31 @@ def test_a_misspelling_is_named_with_what_was_meant() -> None:
     """So that a reader sees it at once."""
     run = make_run(QUESTION, embedded=[QUESTION.replace("Germany", "Gemrany")])
     assert "germany as gemrany" in found(run)["misspelled_words"].evidence
+
+
+@pytest.mark.timeout(10)
+def test_a_question_with_a_long_document_is_compared_fast() -> None:
+    """Word for word it is faithful; other words are still told."""
+    long = " ".join(f"word{number}" for number in range(10_000))
+    for question, embedded, faithful in (
+        (long, long, 1),
+        (long, f"query: {long}", 1),
+        (long, long.replace("word", "thing"), 0),
+        (QUESTION, long, 0),
+        (long, QUESTION, 0),
+    ):
+        assert found(make_run(question, embedded=[embedded]))["faithful"].value == faithful
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("text", ["A" * 50_000, "A1+" * 16_000, "\\x" * 25_000, "Ã" * 50_000])
+def test_no_text_takes_long_to_search_for_corruption(text: str) -> None:
+    """Work grows with its length, no faster."""
+    assert found(make_run(QUESTION, embedded=[text]))["corrupted_share"].value is not None
+
+
+def test_a_long_hypothetical_passage_is_exempt() -> None:
+    """Of both sides the same is read."""
+    passage = " Parental leave in Germany is fourteen months.\n" * 1_000
+    run = make_run(QUESTION, rewrites=[passage], kind=RewriteKind.HYDE, embedded=[passage])
+    assert found(run)["words_added_share"].value is None

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from handbook_runs import make_run
 
 from otel_raglog.checks.rules.retriever import RetrieverRules
@@ -75,3 +76,30 @@ def test_chunks_that_were_not_recorded_measure_nothing() -> None:
     hidden = replace(run.retrievers[0], chunks=missing(FieldStatus.REDACTED))
     measurements = found(replace(run, retrievers=(hidden,)))
     assert all(m.value is None and m.reason for m in measurements.values())
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + "\n" * 50_000,
+        "|-\n" * 17_000,
+        "|" * 50_000,
+        "| |" + " " * 50_000 + "x",
+        "|:\n\n" * 12_500,
+    ],
+    ids=range(5),
+)
+def test_no_chunk_takes_long(text: str) -> None:
+    """Work grows with its length, no faster."""
+    assert found(with_texts(text + "\nend"))["table_cut_share"].value is not None
+
+
+def test_a_table_without_its_rule_is_cut_wherever_it_stands() -> None:
+    """Also between blank lines, indented, with line ends of Windows."""
+    for rows, cut in (
+        ("Text\n\n  | a | b |\r\n\n", 1),
+        ("| a | b |\r\n|---|:-:|\r\n| c | d |", 0),
+        ("| a |\n \n\t|\u00a0--- |\t\n| c |", 0),
+    ):
+        assert found(with_texts(rows))["table_cut_share"].value == cut

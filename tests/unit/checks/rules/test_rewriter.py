@@ -6,6 +6,7 @@ import pytest
 from handbook_runs import make_run
 
 from otel_raglog.checks.rules.rewriter import RewriterRules
+from otel_raglog.checks.text.survival import PromptText
 from otel_raglog.model import Measurement, Message, RewriteKind, Run, present
 
 QUESTION = "How long is parental leave in Germany since 2011?"
@@ -172,3 +173,28 @@ def test_numbers_may_be_another_tools_matter() -> None:
     told = (*(run.generators[0].messages.value or ()), Message("tool", "18"))
     step = replace(run.generators[0], messages=present(told))
     assert found(replace(run, generators=(step,)))["numbers_dropped"].value == 0
+
+
+def test_what_a_tool_told_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each chunk anew."""
+    prepared: list[str] = []
+    real = PromptText.of
+
+    def counting(text: str) -> PromptText:
+        prepared.append(text)
+        return real(text)
+
+    monkeypatch.setattr(PromptText, "of", counting)
+    run = make_run("What do three days of parking cost?", rewrites=["What does parking cost?"])
+    told = (*(run.generators[0].messages.value or ()), Message("tool", "18"))
+    step = replace(run.generators[0], messages=present(told))
+    assert found(replace(run, generators=(step,)))["numbers_dropped"].value == 0
+    assert prepared.count("18") == 1
+
+
+@pytest.mark.timeout(20)
+def test_a_question_with_a_long_document_is_compared_fast() -> None:
+    """With a rewrite as long."""
+    long = " ".join(f"Word{number} 18{number}" for number in range(2_500))
+    assert value([long], "unchanged", long) == 1
+    assert value([long.replace("18", "19")], "numbers_added", long) > 0

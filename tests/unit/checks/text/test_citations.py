@@ -72,3 +72,45 @@ def test_text_after_a_list_of_sources_is_kept():
 def test_a_source_is_known_by_a_label_or_the_prompt(source, known):
     """A file by its name, a title by its words."""
     assert names_source(source, "pets.md\nPets on board", "Dogs may travel.") is known
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("unit", ["a", "a.", "a/", ".md", "(", "http://.", "\u0301"])
+def test_no_label_takes_long_to_search(unit):
+    """Metadata may hold anything."""
+    assert not names_source("guide.md", unit * 50_000 + " pets.md", "Dogs may travel.")
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(source" + " " * 50_000,
+        "(source" + "\n" * 50_000 + ":",
+        ("(source" + " " * 130) * 400,
+        "[1" + " " * 50_000,
+        "[1" + " , 1" * 12_500,
+        "(" + "a.md" * 12_500,
+        "(p. 1" + " " * 50_000,
+        "[" * 50_000,
+        "http://" + "." * 50_000,
+        "Sources" + " " * 50_000 + "x",
+        "- 1" + "]" * 50_000,
+    ],
+    ids=range(11),
+)
+def test_no_answer_takes_long_to_read(text):
+    """Work grows with its length, no faster."""
+    assert SAID in without_citations(f"{SAID}\n{text}").text
+
+
+def test_of_an_answers_sources_the_first_hundred_are_read():
+    """Each is looked for in the whole prompt."""
+    many = " ".join(f"(file{number}.md)" for number in range(150))
+    assert len(without_citations(f"{SAID} {many}").sources) == 100
+
+
+def test_a_file_is_known_wherever_its_name_stands_in_a_label():
+    """Behind folders, a link, or another file."""
+    for label in ("docs/en/pets.md", "see https://ferry.example/a.md,docs/pets.md", "a.md-pets.md"):
+        assert names_source("pets.md", label, "")

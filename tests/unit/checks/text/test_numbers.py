@@ -49,3 +49,47 @@ def test_a_near_number_that_rounds_nothing_is_not_held() -> None:
     """Neither 26 nor 30 is a rounding of 25."""
     index = NumberIndex(["25 days"])
     assert not any(index.holds_about(n) for n in numbers("26 or 30 days"))
+
+
+@pytest.mark.parametrize("cents", range(1, 1000))
+def test_millions_in_either_spelling_are_one_number(cents: int) -> None:
+    """Whatever their two decimals."""
+    spelled = f"${cents / 100:.2f} million"
+    (number,) = numbers(f"${cents * 10_000:,}")
+    assert number.value == cents * 10_000
+    assert [n.value for n in numbers(spelled)] == [number.value]
+    assert NumberIndex([spelled]).holds(number)
+
+
+def test_numbers_of_many_digits_are_not_rounded() -> None:
+    """One more is another number."""
+    assert not NumberIndex(["1700000000001"]).holds(numbers("1700000000002")[0])
+
+
+def test_a_list_mark_below_blank_lines_is_no_number() -> None:
+    """Indented or not."""
+    assert numbers("Do\n\n \n  1. this\n\n\n2) that") == ()
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + "\n" * 50_000 + "b",
+        "a\n" + " \n" * 25_000,
+        "two " * 50_000,
+        "1," * 25_000,
+        "[" * 50_000,
+    ],
+    ids=["blank lines", "white lines", "words", "commas", "brackets"],
+)
+def test_no_text_takes_long(text: str) -> None:
+    """Work grows with the text's length, no faster."""
+    assert len(numbers(text)) <= len(text) // 2
+
+
+@pytest.mark.timeout(5)
+def test_many_numbers_are_looked_up_among_many() -> None:
+    """Also those that may be rounded."""
+    index = NumberIndex([" ".join(str(n) for n in range(100_000, 120_000))])
+    assert all(index.holds_about(n) for n in numbers(" ".join(["110000", "119000"] * 2_000)))

@@ -1,8 +1,10 @@
 """Words, light stems, and the index that finds related words."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from otel_raglog.checks.text.words import WordIndex, content_words, fold, stem, words
+from otel_raglog.checks.text.words import WordIndex, _stemmed, content_words, fold, stem, words
 
 
 def test_folding_removes_case_and_diacritics() -> None:
@@ -59,3 +61,48 @@ def test_an_index_that_is_kept_says_the_same_as_a_new_one() -> None:
     long = "word " * 2_000
     assert WordIndex.of(long) is not WordIndex.of(long)
     assert words(long) == ("word",) * 2_000
+
+
+def test_a_word_of_more_than_forty_characters_is_its_own_stem() -> None:
+    """It is data, and is not kept."""
+    before = _stemmed.cache_info()
+    assert stem("policies" * 6) == "policies" * 6
+    assert _stemmed.cache_info() == before
+
+
+def _share(one: str, other: str) -> bool:
+    shorter = min(len(one), len(other))
+    needed = max(5, -(-3 * shorter // 4))
+    return shorter >= needed and one[:needed] == other[:needed]
+
+
+def _extends(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) >= 5 and long.startswith(short) and len(long) - len(short) <= 3
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=14), max_size=8), st.text("ab", max_size=14))
+def test_the_index_says_what_a_comparison_with_each_word_says(held: list[str], word: str) -> None:
+    """Related by a long common prefix, names by a short ending."""
+    index, stems = WordIndex(held), {stem(w) for w in held}
+    same = word in held or stem(word) in stems
+    assert index.holds_related(word) == (same or any(_share(stem(word), s) for s in stems))
+    assert index.holds_name(word) == (same or any(_extends(stem(word), s) for s in stems))
+
+
+@pytest.mark.timeout(10)
+def test_many_words_that_begin_alike_are_looked_up_fast() -> None:
+    """As in logs and lists of parts."""
+    index = WordIndex([" ".join(f"item{n:07}" for n in range(4_000))])
+    for _ in range(20_000):
+        assert not index.holds_related("itemz")
+        assert not index.holds_name("itemz")
+
+
+@pytest.mark.timeout(5)
+def test_no_text_takes_long_to_fold() -> None:
+    """Not even a letter with 50,000 marks; other signs in long rows stay."""
+    assert fold("a" + "\u0301\u0316" * 25_000) == "a"
+    assert fold("a" + "\u05b0\u05c1" * 25_000 + "b") == "ab"
+    assert fold("\u2500" * 100) == "\u2500" * 100
+    assert words("a'" * 25_000) == ("'".join("a" * 25_000),)

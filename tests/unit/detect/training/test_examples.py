@@ -1,12 +1,15 @@
 """Labelled records to examples."""
 
 import numpy as np
-import pytest
 from trained_detectors import make_examples
 
+from otel_raglog.analysis import Analyser
 from otel_raglog.checks.registry import build_checks
-from otel_raglog.detect.training.examples import examples_of, labels_of, names_in, tables_of
-from otel_raglog.errors import BadInput
+from otel_raglog.clock import ManualClock
+from otel_raglog.detect.rules1 import Rules1
+from otel_raglog.detect.training.examples import examples_of, names_in, tables_of
+from otel_raglog.detect.training.labels import read_labels
+from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import Stage
 
 RECORD = {
@@ -21,12 +24,18 @@ RECORD = {
 }
 
 
+def examples(*records, encoder=None, **more):
+    measure = Analyser(build_checks(encoder), Rules1(), ManualClock()).measure
+    runs = [(run_from_record(record), read_labels(record)) for record in records]
+    return examples_of(runs, measure, **more)
+
+
 def test_an_example_has_the_labels_of_stages_that_can_be_judged() -> None:
     """A label of a stage that the run has not teaches nothing."""
     told = []
-    (example,) = examples_of(
-        [RECORD, {**RECORD, "labels": {}}],
-        build_checks(None),
+    (example,) = examples(
+        RECORD,
+        {**RECORD, "labels": {}},
         progress=lambda *each: told.append(each),
     )
     assert (example.run_id, example.group, example.pipeline) == ("r1", "q1", "p")
@@ -40,7 +49,7 @@ def test_stages_whose_words_cannot_be_compared_teach_nothing() -> None:
     labels = {"retriever": {"faulty": False}, "generator": {"faulty": True}}
     for answer in ("Sie bekommen 25 Tage im Jahr.", "```sh\nhandbook --vacation\n```"):
         record = {**RECORD, "answer": answer, "labels": labels}
-        (example,) = examples_of([record], build_checks(None))
+        (example,) = examples(record)
         assert example.faulty == {Stage.RETRIEVER: False}
 
 
@@ -52,29 +61,35 @@ def test_labels_change_no_feature() -> None:
         "injected": {"stage": "retriever", "type": "x"},
         "reference": {"answers": ["25"]},
     }
-    first, second = examples_of([RECORD, other], build_checks(None))
+    first, second = examples(RECORD, other)
     assert first.features == second.features
 
 
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        ({"retreiver": {"faulty": True}}, "retreiver"),
-        ({"retriever": {"faulty": "yes"}}, "faulty: true or false"),
-        ([1], "object of stages"),
-    ],
-)
-def test_malformed_labels_name_the_record(labels: object, words: str) -> None:
-    """A typing error must not pass for a missing label."""
-    with pytest.raises(BadInput, match=rf"'r1'.*{words}"):
-        labels_of({**RECORD, "labels": labels})
+def test_a_fault_that_cannot_be_judged_is_one_all_the_same() -> None:
+    """Such a run is not sound: the run-level rate counts sound ones."""
+    example, other = examples(RECORD, {**RECORD, "labels": {"retriever": {"faulty": False}}})
+    assert not example.sound
+    assert other.sound
+
+
+def test_runs_are_measured_as_they_are_judged() -> None:
+    """Of a run with hundreds of chunks nothing is encoded, here as there."""
+
+    class Refuses:
+        def encode(self, texts):
+            raise AssertionError(texts)
+
+    chunks = [{"id": f"d{n}", "text": f"Ferry {n} leaves at 9."} for n in range(300)]
+    prompt = " ".join(chunk["text"] for chunk in chunks)
+    (example,) = examples({**RECORD, "retrieved": chunks, "prompt": prompt}, encoder=Refuses())
+    assert example.features.shared["retriever.chunks"] == 300
 
 
 def test_tables_hold_the_runs_that_have_the_stage() -> None:
     """Each stage is trained only on these."""
-    examples = make_examples(6)
-    names = names_in(examples)
-    tables = {table.stage: table for table in tables_of(examples, names)}
+    made = make_examples(6)
+    names = names_in(made)
+    tables = {table.stage: table for table in tables_of(made, names)}
     assert len(tables[Stage.RETRIEVER].rows) == 6
     assert tables[Stage.REWRITER].rows.tolist() == [1, 2, 4, 5]
     assert tables[Stage.REWRITER].values.shape == (4, len(names))

@@ -96,3 +96,65 @@ def test_a_stage_of_which_nothing_was_measured_is_left_to_rules_1() -> None:
     nothing = [replace(each, features=replace(each.features, shared={})) for each in blind]
     with pytest.raises(BadInput, match="measurements of it"):
         train(nothing, SMALL)
+
+
+def grouped(groups, of_stage=Stage.RETRIEVER):
+    """Return examples of the (name, faulty) pairs' groups, in which one stage alone is labelled."""
+    made = make_examples(400)
+    pools = {
+        bad: iter([each for each in made if each.faulty[of_stage] is bad]) for bad in (True, False)
+    }
+    return [
+        replace(next(pools[bad]), group=name, faulty={of_stage: bad}, faulty_elsewhere=False)
+        for name, bad in groups
+    ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "held"),
+    [
+        ([("q", n % 2 == 0) for n in range(40)], "20 faulty of 1 groups and 20 sound of 1 groups"),
+        (
+            [*[("q", True)] * 20, *[(f"q{n}", False) for n in range(20)]],
+            "20 faulty of 1 groups and 20 sound of 20 groups",
+        ),
+        (
+            [*[("a", True), ("b", True)] * 20, ("c", True), *[(f"q{n % 3}", False) for n in range(12)]],
+            "41 faulty of 3 groups and 12 sound of 3 groups",
+        ),
+    ],
+)  # fmt: skip
+def test_runs_of_too_few_groups_are_not_trained_on(groups, held) -> None:
+    """No fold could test what another learned; the error counts groups. Last: one fold has all sound."""
+    with pytest.raises(BadInput, match=f"group.*retriever: {held}"):
+        train(grouped(groups), SMALL)
+
+
+def test_a_stage_with_faults_of_one_group_leaves_the_others_trained() -> None:
+    """It alone is left to rules-1."""
+    few = [
+        replace(each, faulty=each.faulty | {Stage.GENERATOR: each.group in {"q1", "q2"}})
+        for each in make_examples(60)
+    ]
+    more = [replace(few[2], run_id=f"r{n}") for n in range(20)]
+    assert Stage.GENERATOR not in train([*few, *more], SMALL).stages
+
+
+def test_a_run_with_a_fault_of_a_stage_that_is_not_trained_is_not_sound(monkeypatch) -> None:
+    """Nor one whose fault could not be judged."""
+    from otel_raglog.detect.training import training
+
+    told = []
+
+    def spy(policy, scored, sound):
+        told.append(sound)
+        return dict.fromkeys(scored, 0.5)
+
+    monkeypatch.setattr(training, "thresholds", spy)
+    first, second, *others = make_examples(60)
+    sound = dict.fromkeys(first.faulty, False)
+    first = replace(first, faulty=sound | {Stage.ASSEMBLY: True})
+    second = replace(second, faulty=sound, faulty_elsewhere=True)
+    third = replace(others[0], faulty=sound)
+    train([first, second, third, *others[1:]], SMALL)
+    assert told[0][0] == 2

@@ -2,8 +2,8 @@
 
 import pytest
 
+from otel_raglog.detect.training.labels import read_all_labels, read_labels
 from otel_raglog.errors import BadInput
-from otel_raglog.lab.evaluation.labels import read_labels
 from otel_raglog.model import Stage
 
 RECORD = {
@@ -69,3 +69,17 @@ def test_a_malformed_label_is_named(wrong, named):
     """With the record's id."""
     with pytest.raises(BadInput, match=rf"'r1'.*{named}"):
         read_labels({**RECORD, **wrong})
+
+
+def test_a_group_may_be_the_number_0():
+    """It keeps its runs together as any other does."""
+    assert read_labels({**RECORD, "group": 0}).group == "0"
+
+
+def test_one_record_with_malformed_labels_costs_itself_alone():
+    """It is named; one without labels is not."""
+    text = {"retriever": {"faulty": True, "types": "incomplete"}}
+    labels, problems = read_all_labels([RECORD, {"id": "r2"}, {"id": "r3", "labels": text}])
+    assert [each and each.run_id for each in labels] == ["r1", None, None]
+    assert len(problems) == 1
+    assert "'r3': labels.retriever.types" in problems[0]

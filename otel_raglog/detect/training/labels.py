@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -65,6 +65,25 @@ def read_labels(record: Mapping[str, object]) -> Labels | None:
         types={stage: label.types for stage, label in labels.items() if label.faulty},
         injected=None if read.injected is None else (read.injected.stage, read.injected.type),
     )
+
+
+def read_all_labels(
+    records: Sequence[Mapping[str, object]],
+) -> tuple[list[Labels | None], list[str]]:
+    """Return the labels of each record in order, and a sentence for each that has malformed ones.
+
+    What has no labels, or malformed ones, is ``None``.
+    """
+    found: list[Labels | None] = []
+    problems: list[str] = []
+    for record in records:
+        labels = None
+        try:
+            labels = read_labels(record)
+        except BadInput as error:
+            problems.append(str(error))
+        found.append(labels)
+    return found, problems
 
 
 def _parsed(value: Any) -> Any:
