@@ -65,12 +65,12 @@ def test_detectors_are_trained_with_the_cross_encoder_unless_checks_are_chosen()
     )
     chosen = Analysis(checks=("rules",))
     assert with_training_checks(chosen) is chosen
-    assert reader_of(Analysis()) == "reader-1"
+    assert reader_of(Analysis()) == "reader-2"
     assert reader_of(chosen) == ""
-    assert reader_of(Analysis(checks=("support",))) == "reader-1"
+    assert reader_of(Analysis(checks=("support",))) == "reader-2"
     assert reader_of(Analysis(cross_encoder="some/model")) == "some/model"
     manifest = load_artifact(BUNDLED / "local").manifest
-    assert manifest.trained_on.cross_encoder == "reader-1"
+    assert manifest.trained_on.cross_encoder == "reader-2"
     assert load_artifact(BUNDLED / "light").manifest.trained_on.cross_encoder == ""
 
 
@@ -80,5 +80,5 @@ def test_a_detector_of_another_reader_is_refused(tmp_path) -> None:
     _, files = to_artifact(train(examples, SMALL), examples, SMALL, cross_encoder="another/reader")
     write_files(tmp_path, files)
     options = Analysis(detector=str(tmp_path), checks=("crossencoder",))
-    with pytest.raises(ConfigError, match=r"analysis\.cross_encoder: .*another/reader.*reader-1"):
+    with pytest.raises(ConfigError, match=r"analysis\.cross_encoder: .*another/reader.*reader-2"):
         kinds(options)

@@ -21,7 +21,7 @@ from training.reader.model import Reader
 from training.reader.pairs import encode, load_tokenizer, padded
 
 WEIGHTS = Path("build/reader/reader.pt")
-FOLDER = Path("build/reader/reader-1")
+FOLDER = Path("build/reader/reader-2")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("bounds", "classes")
 _OPSET = 17
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, default=WEIGHTS, help="file of train.py")
     parser.add_argument("--base", type=Path, default=BUNDLED_MODEL, help="folder of the MiniLM")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder to write")
-    parser.add_argument("--name", default="otel-raglog/reader-1", help="model in the manifest")
+    parser.add_argument("--name", default="otel-raglog/reader-2", help="model in the manifest")
     options = parser.parse_args()
     torch.set_num_threads(1)
     model = Reader(options.base)

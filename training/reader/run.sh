@@ -26,4 +26,4 @@ if [ ! -f "$venv/.done" ] || [ training/reader/requirements.in -nt "$venv/.done"
 fi
 "$venv/bin/python" -m training.reader.examples --data "$data" --out "$out/examples.json"
 "$venv/bin/python" -m training.reader.train --examples "$out/examples.json" --out "$out/reader.pt"
-exec "$venv/bin/python" -m training.reader.export --weights "$out/reader.pt" --out "$out/reader-1"
+exec "$venv/bin/python" -m training.reader.export --weights "$out/reader.pt" --out "$out/reader-2"

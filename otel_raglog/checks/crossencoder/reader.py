@@ -18,7 +18,7 @@ from otel_raglog.errors import ConfigError
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
-BUNDLED_READER = Path(__file__).parent / "reader-1"
+BUNDLED_READER = Path(__file__).parent / "reader-2"
 MAX_TOKENS = 160
 MAX_TEXT_TOKENS = 64
 """Of the text, its last ones; what is left of ``MAX_TOKENS`` is the passage's."""
