@@ -51,14 +51,14 @@ def test_a_near_number_that_rounds_nothing_is_not_held() -> None:
     assert not any(index.holds_about(n) for n in numbers("26 or 30 days"))
 
 
-@pytest.mark.parametrize("cents", range(1, 1000))
-def test_millions_in_either_spelling_are_one_number(cents: int) -> None:
+def test_millions_in_either_spelling_are_one_number() -> None:
     """Whatever their two decimals."""
-    spelled = f"${cents / 100:.2f} million"
-    (number,) = numbers(f"${cents * 10_000:,}")
-    assert number.value == cents * 10_000
-    assert [n.value for n in numbers(spelled)] == [number.value]
-    assert NumberIndex([spelled]).holds(number)
+    for cents in range(1, 1000):
+        spelled = f"${cents / 100:.2f} million"
+        (number,) = numbers(f"${cents * 10_000:,}")
+        assert number.value == cents * 10_000
+        assert [n.value for n in numbers(spelled)] == [number.value]
+        assert NumberIndex([spelled]).holds(number)
 
 
 def test_numbers_of_many_digits_are_not_rounded() -> None:
