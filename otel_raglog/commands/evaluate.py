@@ -116,7 +116,7 @@ def evaluate(
     ] = None,
     ablation: Annotated[bool, typer.Option(help="Also judge without each group of checks.")] = True,
     draws: Annotated[int, typer.Option(min=0, help="Bootstrap draws; 0: no intervals.")] = DRAWS,
-    seed: Annotated[int, typer.Option(help="Seed of folds, training and bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds, training and bootstrap.")] = 0,
     config: ConfigFile = None,
 ) -> None:
     """Say how good a detector is on RUNS, whose labels are known.

@@ -49,7 +49,7 @@ Words = Annotated[
     int | None,
     typer.Option("--words", min=100, help="At most so many words of each corpus; without it, all."),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Decides every choice.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every choice.")]
 Threads = Annotated[int, typer.Option("--threads", min=1, help="Texts encoded side by side.")]
 Endpoint = Annotated[
     str | None,

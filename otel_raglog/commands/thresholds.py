@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_FLOOR, Context, Decimal
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -28,6 +27,7 @@ from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.train import LabelledFiles, warn_of_training_runs
 from otel_raglog.config import load_config
 from otel_raglog.detect.artifact import load_artifact
+from otel_raglog.detect.choosing import folder_of
 from otel_raglog.detect.clearing import is_cleared
 from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.features import features_of
@@ -45,6 +45,8 @@ from otel_raglog.errors import BadInput
 from otel_raglog.model import Run, Stage
 
 _DIGITS = 6
+_KINDS = 2
+"""Faulty and sound: a threshold separates them."""
 
 
 class LeftOut(StrEnum):
@@ -90,7 +92,9 @@ class ThresholdFormat(StrEnum):
 
 def thresholds(
     runs: LabelledFiles,
-    model: Annotated[Path, typer.Option(help="Folder of the trained detector.")],
+    model: Annotated[
+        str, typer.Option(help="Folder of the trained detector, or local or light.", metavar="PATH")
+    ],
     goal: Annotated[
         Goal,
         typer.Option(
@@ -116,7 +120,7 @@ def thresholds(
     the detector was trained on make it look better than it is. Exit code 0: done; 2: bad usage or
     input (what could be read still counts).
     """
-    artifact = load_artifact(model)
+    artifact = load_artifact(folder_of(model))
     reading = read_files(runs, keep_records=True)
     detector = Ensemble(artifact, policy)
     analyser = build_analyser(
@@ -130,7 +134,13 @@ def thresholds(
     with showing_progress() as tell:
         labelled = list(zip(reading.runs, labels, strict=True))
         found = _score(labelled, analyser, detector, tuple(artifact.manifest.stages), tell)
-    scored = found.scored
+    one_sided = [stage for stage, each in found.scored.items() if len(set(each.faulty)) < _KINDS]
+    scored = {stage: each for stage, each in found.scored.items() if stage not in one_sided}
+    problems += [
+        f"{stage.value}: no threshold is suggested without both faulty and sound runs"
+        for stage in one_sided
+    ]
+    found.scored = scored
     if not scored:
         none = "no labelled run has a stage that this detector was trained for and judges by it"
         raise BadInput("; ".join([*problems, none, *_lines_left_out(found)]))

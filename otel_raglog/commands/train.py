@@ -46,7 +46,7 @@ def train(
     runs: LabelledFiles,
     out: Annotated[Path, typer.Option(help="Folder of the trained detector; made if need be.")],
     name: Annotated[str, typer.Option(help="Its name, with which its version begins.")] = "local",
-    seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 1,
     config: ConfigFile = None,
 ) -> None:
     """Train a detector on RUNS, and say what to expect of it.

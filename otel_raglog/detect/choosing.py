@@ -29,7 +29,7 @@ def build_detector(
         if thresholds:
             raise ConfigError("analysis.thresholds: rules-1 has one threshold of its own")
         return Rules1()
-    return Ensemble(load_artifact(_folder(name, bundled)), policy, thresholds)
+    return Ensemble(load_artifact(folder_of(name, bundled)), policy, thresholds)
 
 
 def names_of_bundled(bundled: Path = BUNDLED) -> tuple[str, ...]:
@@ -37,7 +37,12 @@ def names_of_bundled(bundled: Path = BUNDLED) -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in bundled.glob(f"*/{MANIFEST}")))
 
 
-def _folder(name: str, bundled: Path) -> Path:
+def folder_of(name: str, bundled: Path = BUNDLED) -> Path:
+    """Return the folder of the bundled trained detector of that name, or the folder itself.
+
+    Raises:
+        ConfigError: it is neither.
+    """
     known = names_of_bundled(bundled)
     if name in known:
         return bundled / name

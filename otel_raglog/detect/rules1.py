@@ -47,6 +47,8 @@ def step_verdict(
     types = type_probabilities(stage, values, ignored)
     probability = noisy_or((LEAK, *types.values()))
     faulty = probability >= THRESHOLD
+    if not faulty and _is_unread(stage, values):
+        return not_measured(stage, measurements, step)
     return Verdict(
         stage,
         StageVerdict.FAULTY if faulty else StageVerdict.OK,
@@ -56,6 +58,12 @@ def step_verdict(
         warnings=warnings_of(stage, values),
         step=step,
     )
+
+
+def _is_unread(stage: Stage, values: Mapping[str, float]) -> bool:
+    """Tell whether all that is known of a search is that it found something: chunks without text."""
+    read = READ_BY_CLUES & values.keys()
+    return stage is Stage.RETRIEVER and read <= {"retriever.empty", "retriever.chunks"}
 
 
 def has_clues(stage: Stage, values: Mapping[str, float]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from otel_raglog.detect.rules1_weights import CLUES
+from otel_raglog.detect.rules1_weights import CLUES, THRESHOLD
 from otel_raglog.model import (
     FAULT_TYPES,
     FaultType,
@@ -293,8 +293,9 @@ def _facts(fault: FaultType, found: Mapping[str, Measurement]) -> Iterator[str]:
 
 def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
     stage = verdict.stage
-    doubts = list(_of_any_type(stage, _speaking(stage, found)))[:1]
-    if doubts and _is_doubtful(verdict):
+    strong = _strongest_clue(stage, found)
+    doubts = [strong] if strong else list(_of_any_type(stage, _speaking(stage, found)))[:1]
+    if doubts and (strong or _is_doubtful(verdict)):
         yield _sentence(f"something speaks for a fault, but not enough: {doubts[0]}")
         return
     phrases = [
@@ -310,6 +311,14 @@ def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
         yield _sentence(phrases[0])
         return
     yield _sentence("; ".join((_OK_WORDS[stage], *phrases)))
+
+
+def _strongest_clue(stage: Stage, found: Mapping[str, Measurement]) -> str:
+    """Return the words of the clue for which rules-1 would flag the stage, empty without one."""
+    values = {name: m.value for name, m in found.items() if m.value is not None}
+    clues = sorted(CLUES[stage], key=lambda clue: -clue.contribution(values))
+    said = (found[c.measurement].evidence for c in clues if c.contribution(values) >= THRESHOLD)
+    return next((phrase for phrase in said if phrase), "")
 
 
 def _is_doubtful(verdict: Verdict) -> bool:

@@ -225,6 +225,7 @@ REFUSAL_PHRASES: tuple[str, ...] = (
         r"(?:answer|find|determine|provide|help|say|tell|see|confirm|locate|give)\b"
     ),
     r"\b(?:cannot|can't|can not|could not) be (?:determined|answered|found|inferred|confirmed)\b",
+    r"\bno idea\b|\b(?:is|are) silent (?:about|on)\b|\bno info on (?:that|this|it)\b",
     r"\bunable to (?:answer|find|determine|provide|locate)\b",
     (
         r"\b(?:not|never) (?:explicitly |directly |clearly )?"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from otel_raglog.conventions.json_text import parse_json
 from otel_raglog.errors import BadInput
 from otel_raglog.model import Stage
+from otel_raglog.plain_errors import in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def read_labels(record: Mapping[str, object]) -> Labels | None:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or "record"
-        raise BadInput(f"run record {record.get('id')!r}: {key}: {first['msg']}") from None
+        raise BadInput(f"run record {record.get('id')!r}: {key}: {in_words(first)}") from None
     labels = {
         stage: label
         for stage, label in (read.labels or {}).items()

@@ -147,7 +147,7 @@ def train(
             f"nothing to train on: no stage has {settings.fewest} labelled runs of both kinds, "
             f"faulty and sound, each of {FOLDS} groups that can be kept apart (group: the same for "
             "all runs of one question), and measurements of it; there are "
-            f"{'; '.join(held) or 'no labelled runs'}"
+            f"{'; '.join(held) or 'none left (runs of tested questions are not trained on)'}"
         )
     used = tuple(sorted({names[place] for each in stages.values() for place in each.fitted.kept}))
     columns = {name: place for place, name in enumerate(used)}

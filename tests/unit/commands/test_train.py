@@ -1,6 +1,7 @@
 """otel-raglog train."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +94,28 @@ def test_figures_of_runs_that_trained_the_detector_are_marked(trained) -> None:
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert "trained this detector: expect less" in result.stderr
+
+
+def test_no_threshold_is_suggested_without_a_faulty_run(trained, tmp_path) -> None:
+    """It would switch the stage off; the stage is named, and what can be suggested is."""
+    folder, arguments, _ = trained
+    records = [json.loads(line) for line in Path(arguments[0]).read_text().splitlines()]
+    for record in records:
+        record["labels"] = {stage: {"faulty": False} for stage in record["labels"]}
+    runs = tmp_path / "sound.jsonl"
+    runs.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    command = ["thresholds", str(runs), *arguments[1:], "--model", str(folder / "model")]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, BadInput)
+    assert "retriever: no threshold is suggested without both" in str(result.exception)
+
+
+@pytest.mark.parametrize("command", [["train", "--out", "x"], ["evaluate"]])
+def test_a_negative_seed_is_bad_usage(command) -> None:
+    """It is told before anything is read."""
+    result = CliRunner().invoke(app, [*command, "missing.jsonl", "--seed", "-1"])
+    assert result.exit_code == 2
+    assert "--seed" in result.output
 
 
 def test_runs_without_labels_are_an_error(tmp_path) -> None:

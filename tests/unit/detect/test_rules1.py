@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from handbook_runs import HANDBOOK, QUESTION, make_run
 
+from otel_raglog.checks.check import measured
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.runner import measure
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
-from otel_raglog.detect.rules1 import Rules1, noisy_or
+from otel_raglog.detect.rules1 import Rules1, noisy_or, step_verdict
 from otel_raglog.detect.rules1_weights import CLUES, OPERATING_POINTS, THRESHOLD, Clue
 from otel_raglog.model import (
     FAULT_TYPES,
@@ -309,3 +310,12 @@ def test_nothing_is_faulty_where_nothing_was_asked() -> None:
         assert "asked" in verdicts[stage].explanation
     cut = replace(run, generators=(replace(run.generators[0], finish_reason="length"),))
     assert faulty(cut) == {Stage.GENERATOR: (FaultType.OUTPUT_TRUNCATED,)}
+
+
+def test_a_search_of_which_no_text_is_known_is_an_abstention() -> None:
+    """That something was found says nothing of whether it helps."""
+    found = [measured("retriever.empty", 0.0), measured("retriever.chunks", 2.0)]
+    verdict = step_verdict(Stage.RETRIEVER, None, found, frozenset())
+    assert verdict.reason is UnknownReason.ABSTAINED
+    empty = [measured("retriever.empty", 1.0)]
+    assert step_verdict(Stage.RETRIEVER, None, empty, frozenset()).verdict is StageVerdict.FAULTY

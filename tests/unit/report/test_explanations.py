@@ -1,5 +1,7 @@
 """Explanations in plain English."""
 
+from dataclasses import replace
+
 import pytest
 
 from otel_raglog.checks.check import measured
@@ -73,7 +75,8 @@ def test_an_ok_verdict_near_its_threshold_names_the_doubt() -> None:
 
     def said(probability: float) -> str:
         verdict = Verdict(Stage.RETRIEVER, StageVerdict.OK, probability=probability, threshold=0.4)
-        return explain(verdict, [RELEVANCE, read], quote_text=False)
+        relevant = replace(RELEVANCE, value=0.7)
+        return explain(verdict, [relevant, read], quote_text=False)
 
     assert said(0.3) == (
         "Something speaks for a fault, but not enough: no retrieved chunk seems to answer the "
@@ -108,6 +111,13 @@ def test_a_clue_of_rules_1_makes_the_same_words_evidence() -> None:
     low = measured("generator.answer_without_evidence", 0.6, "nothing in the prompt is relevant")
     said = explain(faulty(Stage.GENERATOR, FaultType.SHOULD_ABSTAIN), [low], quote_text=False)
     assert said.endswith("nothing in the prompt is relevant.")
+
+
+def test_what_rules_1_would_flag_is_named_whatever_the_models_say() -> None:
+    """A model that is sure of the contrary does not make it unsaid."""
+    said = measured("rewriter.negation_changed", 1.0, "the rewrite drops the question's negation")
+    verdict = Verdict(Stage.REWRITER, StageVerdict.OK, probability=0.1, threshold=0.7)
+    assert "drops the question's negation" in explain(verdict, [said], quote_text=False)
 
 
 def test_a_reason_of_the_detector_is_kept() -> None:
