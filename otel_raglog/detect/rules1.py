@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from otel_raglog.detect.judging import judge_stages, not_measured, values_of, warnings_of
+from otel_raglog.detect.judging import (
+    NEED_NO_READING,
+    judge_stages,
+    not_measured,
+    values_of,
+    warnings_of,
+)
 from otel_raglog.detect.rules1_weights import CLUES, LEAK, OPERATING_POINTS, THRESHOLD, WARNINGS
 from otel_raglog.model import FaultType, Measurement, Run, Stage, StageVerdict, Verdict
 
@@ -62,8 +68,8 @@ def step_verdict(
 
 def _is_unread(stage: Stage, values: Mapping[str, float]) -> bool:
     """Tell whether all that is known of a search is that it found something: chunks without text."""
-    read = READ_BY_CLUES & values.keys()
-    return stage is Stage.RETRIEVER and read <= {"retriever.empty", "retriever.chunks"}
+    read = (clue for clue in CLUES[stage] if clue.fault not in NEED_NO_READING)
+    return stage is Stage.RETRIEVER and not any(clue.measurement in values for clue in read)
 
 
 def has_clues(stage: Stage, values: Mapping[str, float]) -> bool:

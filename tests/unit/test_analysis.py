@@ -98,3 +98,16 @@ def test_a_run_with_thousands_of_chunks_is_judged_by_rules_alone():
     assert report.verdicts[Stage.RETRIEVER].verdict is StageVerdict.OK
     assert "rules alone" in " ".join(report.run.notes)
     assert not [item for item in report.measurements if item.status is MeasurementStatus.FAILED]
+
+
+def test_a_search_whose_chunks_have_no_text_is_not_sound():
+    """That it found something says nothing of whether it helps."""
+    record = {
+        "id": "r1",
+        "question": "Who is the chief?",
+        "retrieved": [{"id": "a", "text": ""}, {"id": "b", "text": "   "}],
+        "prompt": "Answer.\nWho is the chief?",
+        "answer": "I do not know.",
+    }
+    verdict = analyser().judge(run_from_record(record)).verdicts[Stage.RETRIEVER]
+    assert (verdict.verdict, verdict.reason) == (StageVerdict.UNKNOWN, UnknownReason.ABSTAINED)
