@@ -182,15 +182,17 @@ def claims_of(run: Run) -> str | None:
     neither are citations, code, nor what stands in JSON beside the answer.
     """
     said = _said(run)
-    return said and without_code(without_citations(said).text)
+    return said and _in_words(said)
 
 
 def answers_in_code(run: Run) -> bool:
     """Tell whether the answer is code, and nothing in words."""
-    said = _said(run)
-    if not said or not said.strip():
-        return False
-    return is_statement(said) or not (claims_of(run) or "").strip()
+    said = (_said(run) or "").strip()
+    return bool(said) and (is_statement(said) or not _in_words(said).strip())
+
+
+def _in_words(said: str) -> str:
+    return without_code(without_citations(said).text)
 
 
 def cited_in(run: Run) -> Cited:

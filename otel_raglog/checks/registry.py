@@ -71,6 +71,7 @@ READING_CHECKS = (
     GeneratorReading,
     SupportReading,
 )
+_EVERY = (*_RULES, *_SIMILARITY, *_ALIGNMENT, *READING_CHECKS)
 
 
 def build_checks(
@@ -93,12 +94,7 @@ def build_checks(
 
 def measurement_names() -> frozenset[str]:
     """Return the names of all measurements that any check makes."""
-    return frozenset(
-        name
-        for kind in (_RULES, _SIMILARITY, _ALIGNMENT, READING_CHECKS)
-        for check in kind
-        for name in check.measures
-    )
+    return frozenset(name for check in _EVERY for name in check.measures)
 
 
 def sizes() -> frozenset[str]:
@@ -108,8 +104,7 @@ def sizes() -> frozenset[str]:
     """
     return frozenset(
         item.name
-        for kind in (_RULES, _SIMILARITY, _ALIGNMENT, READING_CHECKS)
-        for check in kind
+        for check in _EVERY
         for item in check.declarations
         if item.suspect is Suspect.NEITHER and item.unit in {Unit.COUNT, Unit.RANK, Unit.RATIO}
     )
@@ -119,9 +114,6 @@ def groups_with(measurements: Iterable[str]) -> tuple[str, ...]:
     """Return the kinds of checks that make any of ``measurements``, in the order of ``GROUPS``."""
     wanted = frozenset(measurements)
     found = {
-        check.name.partition(".")[0]
-        for kind in (_RULES, _SIMILARITY, _ALIGNMENT, READING_CHECKS)
-        for check in kind
-        if not wanted.isdisjoint(check.measures)
+        check.name.partition(".")[0] for check in _EVERY if not wanted.isdisjoint(check.measures)
     }
     return tuple(group for group in GROUPS if group in found)

@@ -134,13 +134,12 @@ def thresholds(
     with showing_progress() as tell:
         labelled = list(zip(reading.runs, labels, strict=True))
         found = _score(labelled, analyser, detector, tuple(artifact.manifest.stages), tell)
-    one_sided = [stage for stage, each in found.scored.items() if len(set(each.faulty)) < _KINDS]
-    scored = {stage: each for stage, each in found.scored.items() if stage not in one_sided}
-    problems += [
-        f"{stage.value}: no threshold is suggested without both faulty and sound runs"
-        for stage in one_sided
-    ]
-    found.scored = scored
+    scored = found.scored
+    for stage in [stage for stage, each in scored.items() if len(set(each.faulty)) < _KINDS]:
+        problems.append(
+            f"{stage.value}: no threshold is suggested without both faulty and sound runs"
+        )
+        del scored[stage]
     if not scored:
         none = "no labelled run has a stage that this detector was trained for and judges by it"
         raise BadInput("; ".join([*problems, none, *_lines_left_out(found)]))

@@ -23,6 +23,7 @@ from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import showing_progress
 from otel_raglog.commands.reading import read_files
 from otel_raglog.config import load_config
+from otel_raglog.detect.artifact import NAME_PATTERN
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.detect.training.examples import examples_of
 from otel_raglog.detect.training.labels import read_all_labels
@@ -30,9 +31,6 @@ from otel_raglog.errors import BadInput, ConfigError
 
 if TYPE_CHECKING:
     from otel_raglog.detect.artifact import Manifest, TrainedOn
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,40}")
-"""What a manifest accepts as a name."""
 
 LabelledFiles = Annotated[
     list[Path],
@@ -55,7 +53,7 @@ def train(
     Use it with analysis.detector. Exit code 0: done; 2: bad usage or input: nothing is written,
     unless the labels of some records alone are malformed, which are named and left out.
     """
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(NAME_PATTERN, name):
         raise typer.BadParameter(
             f"{name!r} is no name of a detector: small letters, digits and . _ -, at most 41, the "
             "first a letter or a digit",

@@ -29,6 +29,9 @@ from otel_raglog.errors import ConfigError
 from otel_raglog.model import FaultType, Stage
 
 FORMAT = 2
+NAME_PATTERN = "[a-z0-9][a-z0-9._-]{0,40}"
+"""The names that a detector may have."""
+
 MANIFEST = "manifest.json"
 SERVING = "serving.npz"
 TRAINING = "training"
@@ -81,7 +84,7 @@ class Manifest(_Strict):
     """What ``manifest.json`` holds. ``sha256`` is of all the rest of it, as compact JSON."""
 
     format: int
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$")]
+    name: Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")]
     version: str
     features: tuple[str, ...]
     clues_sha256: str
@@ -91,6 +94,11 @@ class Manifest(_Strict):
     libraries: dict[str, str]
     hashes: dict[str, str]
     sha256: str
+
+    @property
+    def measurements(self) -> tuple[str, ...]:
+        """The features that are measured, and no clues of rules-1."""
+        return tuple(name for name in self.features if not name.startswith(CLUE_PREFIX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +177,14 @@ def load_artifact(folder: Path) -> Artifact:
     """
     manifest = read_manifest(folder)
     serving = read_checked(folder, manifest, SERVING)
-    if manifest.clues_sha256 != clues_hash() and any(
-        feature.startswith(CLUE_PREFIX) for feature in manifest.features
-    ):
+    reads_clues = len(manifest.measurements) < len(manifest.features)
+    if manifest.clues_sha256 != clues_hash() and reads_clues:
         raise ConfigError(
             f"detector {folder}: trained with other clues of rules-1 than this version has; "
             "train it again (otel-raglog train)"
         )
     known = measurement_names()
-    unknown = [f for f in manifest.features if not f.startswith(CLUE_PREFIX) and f not in known]
-    if unknown:
+    if unknown := [name for name in manifest.measurements if name not in known]:
         raise ConfigError(
             f"detector {folder}: it reads {', '.join(unknown[:_NAMED])}, which this version does not "
             "measure; train it again (otel-raglog train)"

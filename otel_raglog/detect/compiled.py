@@ -41,8 +41,7 @@ class CompiledStage:
     ``columns`` are the places of its features in the artifact's list. ``medians`` stand in for
     what is missing: for the logistic regression and ``forest`` always, for ``boosted`` only where
     ``always`` says that no training run lacked the feature; ``usual``, that nine in ten had it.
-    ``coefficients`` and ``intercept``
-    are those of unscaled values; ``bias`` is the boosted trees' log-odds without any tree.
+    ``coefficients`` and ``intercept`` are those of unscaled values; ``bias`` is the boosted trees' log-odds without any tree.
     ``weights`` are those of logistic regression, boosted trees and forest, with the sum 1.
     ``curve_x``, ``curve_y``: the calibration as a curve through points, of log-odds when it is of
     Platt's kind (``slope``, ``offset`` are used and the curve is empty).

@@ -48,11 +48,10 @@ class Ensemble:
 
     A stage is judged by rules-1 instead where the artifact has no models of it, where fewer than
     half of the stage's measurements that nine in ten training runs had were made (a run judged by
-    rules alone), where the record cannot tell the stage's fault from something else, and where the answer
-    declines: training runs hardly have refusals, and most of what is measured of the generator is
-    about what an answer claims. What is a fault
-    by definition (an empty result, an answer that the provider cut off) is one whatever the models
-    say.
+    rules alone), where the record cannot tell the stage's fault from something else, and where the
+    answer declines: training runs hardly have refusals, and most of what is measured of the
+    generator is about what an answer claims. What is a fault by definition (an empty result, an
+    answer that the provider cut off) is one whatever the models say.
 
     Raises:
         ConfigError: ``thresholds`` names a stage that the artifact has no models of.
@@ -93,9 +92,7 @@ class Ensemble:
         self.version = manifest.version + _suffix(policy, own)
         self.trained_on = manifest.trained_on
         # What rules-1 judges in its stead needs what rules-1 reads.
-        self.reads = READ_BY_CLUES | {
-            name for name in manifest.features if not name.startswith(CLUE_PREFIX)
-        }
+        self.reads = READ_BY_CLUES.union(manifest.measurements)
 
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`."""

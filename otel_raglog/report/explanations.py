@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from otel_raglog.detect.judging import values_of
 from otel_raglog.detect.rules1_weights import CLUES, THRESHOLD
 from otel_raglog.model import (
     FAULT_TYPES,
@@ -246,16 +247,13 @@ def explain(verdict: Verdict, measurements: Sequence[Measurement], *, quote_text
 
 def _faults(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
     said: set[str] = set()
-    speaking = _speaking(verdict.stage, found)
+    speaking = _speaking(found, _weights(verdict.stage, found))
     for fault in verdict.fault_types:
-        phrases = [phrase for phrase in _phrases(fault, speaking) if phrase not in said]
         phrases = (
-            phrases[:_EVIDENCE_PER_TYPE]
-            or [phrase for phrase in _of_any_type(verdict.stage, speaking) if phrase not in said][
-                :1
-            ]
+            _unsaid(_phrases(fault, speaking), said)[:_EVIDENCE_PER_TYPE]
+            or _unsaid(_of_any_type(verdict.stage, speaking), said)[:1]
+            or list(_facts(fault, found))[:1]
         )
-        phrases = phrases or list(_facts(fault, found))[:1]
         said.update(phrases)
         what = _WHAT[fault]
         yield _sentence(f"{what}: {'; '.join(phrases)}" if phrases else what)
@@ -263,15 +261,28 @@ def _faults(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]
         yield "This stage looks faulty."
 
 
-def _speaking(stage: Stage, found: Mapping[str, Measurement]) -> dict[str, Measurement]:
-    """Return what speaks for a fault of the stage.
+def _weights(stage: Stage, found: Mapping[str, Measurement]) -> dict[str, float]:
+    """Return how much each measurement speaks for a fault by the clues of rules-1 that read it."""
+    values = values_of(tuple(found.values()))
+    weights: dict[str, float] = {}
+    for clue in CLUES[stage]:
+        weight = clue.contribution(values)
+        weights[clue.measurement] = max(weight, weights.get(clue.measurement, 0.0))
+    return weights
+
+
+def _speaking(
+    found: Mapping[str, Measurement], weights: Mapping[str, float]
+) -> dict[str, Measurement]:
+    """Return what speaks for a fault.
 
     Some measurements are told in words of every run. They speak where a clue of rules-1 says so.
     """
-    values = {name: m.value for name, m in found.items() if m.value is not None}
-    read = {clue.measurement for clue in CLUES[stage]} | _FACTS
-    speaks = {clue.measurement for clue in CLUES[stage] if clue.contribution(values) > 0}
-    return {name: m for name, m in found.items() if name in speaks or name not in read}
+    return {name: m for name, m in found.items() if weights.get(name, name not in _FACTS) > 0}
+
+
+def _unsaid(phrases: Iterable[str], said: Collection[str]) -> list[str]:
+    return [phrase for phrase in phrases if phrase not in said]
 
 
 def _phrases(fault: FaultType, found: Mapping[str, Measurement]) -> Iterator[str]:
@@ -293,10 +304,8 @@ def _facts(fault: FaultType, found: Mapping[str, Measurement]) -> Iterator[str]:
 
 def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
     stage = verdict.stage
-    strong = _strongest_clue(stage, found)
-    doubts = [strong] if strong else list(_of_any_type(stage, _speaking(stage, found)))[:1]
-    if doubts and (strong or _is_doubtful(verdict)):
-        yield _sentence(f"something speaks for a fault, but not enough: {doubts[0]}")
+    if doubt := _doubt(verdict, found):
+        yield _sentence(f"something speaks for a fault, but not enough: {doubt}")
         return
     phrases = [
         found[name].evidence
@@ -313,12 +322,17 @@ def _fine(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]:
     yield _sentence("; ".join((_OK_WORDS[stage], *phrases)))
 
 
-def _strongest_clue(stage: Stage, found: Mapping[str, Measurement]) -> str:
-    """Return the words of the clue for which rules-1 would flag the stage, empty without one."""
-    values = {name: m.value for name, m in found.items() if m.value is not None}
-    clues = sorted(CLUES[stage], key=lambda clue: -clue.contribution(values))
-    said = (found[c.measurement].evidence for c in clues if c.contribution(values) >= THRESHOLD)
-    return next((phrase for phrase in said if phrase), "")
+def _doubt(verdict: Verdict, found: Mapping[str, Measurement]) -> str:
+    """Return what speaks for a fault of a sound stage, empty when nothing does or too little.
+
+    First that for which rules-1 would flag the stage; near the threshold, anything.
+    """
+    weights = _weights(verdict.stage, found)
+    strong = sorted((n for n in weights if weights[n] >= THRESHOLD), key=lambda n: -weights[n])
+    phrases = [found[name].evidence for name in strong]
+    if _is_doubtful(verdict):
+        phrases += _of_any_type(verdict.stage, _speaking(found, weights))
+    return next(filter(None, phrases), "")
 
 
 def _is_doubtful(verdict: Verdict) -> bool:

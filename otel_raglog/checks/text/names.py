@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from otel_raglog.checks.text.keeping import kept
 from otel_raglog.checks.text.lexicon import (
     GENERIC_NOUNS,
     MONTHS,
@@ -23,7 +23,6 @@ _GAP_INSIDE_NAME = frozenset({" ", "-", ". ", " & ", "."})
 _TITLE_CASE_SHARE = 0.8
 _TITLE_CASE_WORDS = 6
 _ACRONYM_LETTERS = 2
-_CACHED_TEXTS, _LONGEST_CACHED = 256, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,7 @@ class _Token:
 _NEVER_NAMES = frozenset({"i", "i'm", "i've", "i'd", "i'll", *MONTHS, *WEEKDAYS, *QUESTION_WORDS})
 
 
+@kept(texts=256, longest=2_000)
 def names(text: str) -> tuple[Name, ...]:
     """Return the distinct names of ``text`` in order of appearance.
 
@@ -62,18 +62,10 @@ def names(text: str) -> tuple[Name, ...]:
     unless it is an acronym. Text in lower case, in capitals or in title case has no names that
     could be told apart, and yields none.
     """
-    # Questions are read for each stage.
-    return _found_again(text) if len(text) <= _LONGEST_CACHED else _found(text)
-
-
-def _found(text: str) -> tuple[Name, ...]:
     tokens = tuple(_tokens(text))
     if not tokens or _cased_throughout(tokens):
         return ()
     return tuple(dict.fromkeys(_runs(tokens, text)))
-
-
-_found_again = lru_cache(maxsize=_CACHED_TEXTS)(_found)
 
 
 def _tokens(text: str) -> Iterator[_Token]:

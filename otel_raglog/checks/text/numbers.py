@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from functools import lru_cache
 
+from otel_raglog.checks.text.keeping import kept
 from otel_raglog.checks.text.lexicon import MONTHS, MULTIPLIERS, SMALL_NUMBERS, UNITS_OF_TEN
 from otel_raglog.checks.text.words import fold
 
@@ -29,7 +29,6 @@ def _any_of(known: Iterable[str]) -> re.Pattern[str]:
 
 _MONTH = _any_of(MONTHS)
 _NUMBER_WORD = _any_of((*SMALL_NUMBERS, *UNITS_OF_TEN, *_LARGE_WORDS))
-_CACHED_TEXTS, _LONGEST_CACHED = 256, 8_000
 _SUFFIX_FACTORS = {"k": 1e3, "bn": 1e9, "m": 1e6}
 _NO_FACTOR = 1.0
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
@@ -57,22 +56,15 @@ class Number:
     text: str
 
 
+@kept(texts=256, longest=8_000)
 def numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of ``text``, figures first.
 
     *One* and months that are also words (*may*, *march*) count only beside a figure; list marks
     and citation marks such as ``[1]`` are no numbers. Identifiers (*F-22*, *A4*) are words.
     """
-    # The same chunks are read for several checks, and found by other questions again.
-    return _found_again(text) if len(text) <= _LONGEST_CACHED else _found(text)
-
-
-def _found(text: str) -> tuple[Number, ...]:
     folded = _LIST_MARK.sub(" ", fold(text))
     return (*_figures(folded), *_months(folded), *_written(folded))
-
-
-_found_again = lru_cache(maxsize=_CACHED_TEXTS)(_found)
 
 
 class NumberIndex:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
+from otel_raglog.checks.text.keeping import kept
 from otel_raglog.checks.text.words import WORD, fold
 
 _SHINGLE_WORDS = 6
 _PREFIX_WORDS = 5
 _INTACT = 0.97
 _DROPPED = 0.15
-_CACHED_PROMPTS, _LONGEST_CACHED = 16, 50_000
 
 
 class Fate(StrEnum):
@@ -49,10 +48,10 @@ class PromptText:
         self._joined = f" {' '.join(self._words)} "
         self._shingles: frozenset[tuple[str, ...]] | None = None
 
-    @classmethod
-    def of(cls, prompt: str) -> PromptText:
+    @staticmethod
+    def of(prompt: str) -> PromptText:
         """Return a prompt prepared, kept for the next checks that look into it."""
-        return _prepared_again(prompt) if len(prompt) <= _LONGEST_CACHED else cls(prompt)
+        return _prepared(prompt)
 
     def survival(self, chunk: str) -> Survival:
         """Return what became of ``chunk``; white space and letter case never matter.
@@ -106,8 +105,8 @@ class PromptText:
         return sum(shingle in self._shingles for shingle in wanted) / len(wanted)
 
 
-@lru_cache(maxsize=_CACHED_PROMPTS)
-def _prepared_again(prompt: str) -> PromptText:
+@kept(texts=16, longest=50_000)
+def _prepared(prompt: str) -> PromptText:
     return PromptText(prompt)
 
 

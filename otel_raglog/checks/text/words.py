@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 import snowballstemmer
 
+from otel_raglog.checks.text.keeping import kept
 from otel_raglog.checks.text.lexicon import SMALL_NUMBERS, STOPWORDS, UNITS_OF_TEN
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  the typographic apostrophe is meant
@@ -21,7 +22,7 @@ _CACHED_STEMS = 65_536
 _LONGEST_STEMMED = 40
 """Characters; what is longer is no English word, and would fill the cache."""
 
-_CACHED_TEXTS, _LONGEST_CACHED = 256, 8_000
+_KEPT_TEXTS, _LONGEST_KEPT = 256, 8_000
 _MIN_COMMON_PREFIX = 5
 _LETTERS_OF_AN_ADJECTIVE = 3
 _FIGURES = {
@@ -43,22 +44,15 @@ def _without_marks(run: re.Match[str]) -> str:
     return "".join(sign for sign in run.group() if not unicodedata.combining(sign))
 
 
+@kept(texts=_KEPT_TEXTS, longest=_LONGEST_KEPT)
 def words(text: str) -> tuple[str, ...]:
     """Return the folded words of ``text`` in order, a possessive ``'s`` removed.
 
     Underscores and hyphens separate words, as search keywords use them for spaces.
     """
-    # The same chunks are read for several checks, and found by other questions again.
-    return _split_again(text) if len(text) <= _LONGEST_CACHED else _split(text)
-
-
-def _split(text: str) -> tuple[str, ...]:
     folded = fold(text)
     found = WORD.findall(folded)
     return tuple(map(_without_possessive, found) if "'" in folded else found)
-
-
-_split_again = lru_cache(maxsize=_CACHED_TEXTS)(_split)
 
 
 def stem(word: str) -> str:
@@ -122,10 +116,10 @@ class WordIndex:
             for letters in range(1, _LETTERS_OF_AN_ADJECTIVE + 1)
         }
 
-    @classmethod
-    def of(cls, text: str) -> WordIndex:
+    @staticmethod
+    def of(text: str) -> WordIndex:
         """Return the index of one text, kept for the next checks that ask for it."""
-        return _index_again(text) if len(text) <= _LONGEST_CACHED else cls((text,))
+        return _indexed(text)
 
     def holds(self, word: str) -> bool:
         """Whether the word itself, or another form of its stem, occurs."""
@@ -165,8 +159,8 @@ class WordIndex:
         )
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
-def _index_again(text: str) -> WordIndex:
+@kept(texts=_KEPT_TEXTS, longest=_LONGEST_KEPT)
+def _indexed(text: str) -> WordIndex:
     return WordIndex((text,))
 
 
