@@ -8,7 +8,7 @@ from otel_raglog.checks.alignment.generator import GeneratorAlignment
 from otel_raglog.checks.alignment.reranker import RerankerAlignment
 from otel_raglog.checks.alignment.retriever import RetrieverAlignment
 from otel_raglog.checks.alignment.rewriter import RewriterAlignment
-from otel_raglog.checks.check import Check, Suspect, Unit
+from otel_raglog.checks.check import Check, Declaration, Suspect, Unit
 from otel_raglog.checks.crossencoder.assembly import AssemblyReading
 from otel_raglog.checks.crossencoder.embedder import EmbedderReading
 from otel_raglog.checks.crossencoder.generator import GeneratorReading
@@ -17,6 +17,7 @@ from otel_raglog.checks.crossencoder.reranker import RerankerReading
 from otel_raglog.checks.crossencoder.retriever import RetrieverReading
 from otel_raglog.checks.crossencoder.rewriter import RewriterReading
 from otel_raglog.checks.crossencoder.support import SupportReading
+from otel_raglog.checks.judge.registry import JUDGE_CHECKS
 from otel_raglog.checks.rules.assembly import AssemblyRules
 from otel_raglog.checks.rules.embedder import EmbedderRules
 from otel_raglog.checks.rules.generator import GeneratorRules
@@ -43,7 +44,7 @@ __all__ = [
 
 
 GROUPS = ("rules", "similarity", "alignment", "crossencoder", "support")
-"""The kinds of checks: the part of a check's name before the dot."""
+"""The kinds of local checks: the part of a check's name before the dot."""
 
 _RULES = (
     RewriterRules,
@@ -72,6 +73,14 @@ READING_CHECKS = (
     SupportReading,
 )
 _EVERY = (*_RULES, *_SIMILARITY, *_ALIGNMENT, *READING_CHECKS)
+_DECLARATIONS: tuple[Declaration, ...] = tuple(
+    item
+    for declarations in (
+        *(check.declarations for check in _EVERY),
+        *(check.declarations for check in JUDGE_CHECKS),
+    )
+    for item in declarations
+)
 
 
 def build_checks(
@@ -93,8 +102,8 @@ def build_checks(
 
 
 def measurement_names() -> frozenset[str]:
-    """Return the names of all measurements that any check makes."""
-    return frozenset(name for check in _EVERY for name in check.measures)
+    """Return the names of all measurements that any check makes, those by an LLM included."""
+    return frozenset(item.name for item in _DECLARATIONS)
 
 
 def sizes() -> frozenset[str]:
@@ -104,14 +113,13 @@ def sizes() -> frozenset[str]:
     """
     return frozenset(
         item.name
-        for check in _EVERY
-        for item in check.declarations
+        for item in _DECLARATIONS
         if item.suspect is Suspect.NEITHER and item.unit in {Unit.COUNT, Unit.RANK, Unit.RATIO}
     )
 
 
 def groups_with(measurements: Iterable[str]) -> tuple[str, ...]:
-    """Return the kinds of checks that make any of ``measurements``, in the order of ``GROUPS``."""
+    """Return the kinds of local checks that make any of ``measurements``, in the order of ``GROUPS``."""
     wanted = frozenset(measurements)
     found = {
         check.name.partition(".")[0] for check in _EVERY if not wanted.isdisjoint(check.measures)

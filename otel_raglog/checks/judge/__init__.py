@@ -1,0 +1,1 @@
+"""What an LLM is asked about a run, and what is measured by its answers."""
