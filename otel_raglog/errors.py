@@ -7,6 +7,7 @@
     ├── BadInput        what came in can never be read; do not try again
     │   └── TooLarge    a limit on bytes, spans or nesting was passed
     ├── Unavailable     not now; try again after ``retry_after_seconds``
+    │   └── RateLimited because too much was asked for
     └── Rejected        a destination refused for good; do not try again
 """
 
@@ -35,6 +36,10 @@ class Unavailable(RaglogError):
     def __init__(self, message: str, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class RateLimited(Unavailable):
+    """Too much was asked for in too short a time."""
 
 
 class Rejected(RaglogError):

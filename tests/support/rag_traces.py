@@ -26,10 +26,10 @@ RAG_SPANS = 4
 OTHER_SPANS = 2
 
 
-def rag_trace(random_source: random.Random, number: int) -> list[WireSpan]:
+def rag_trace(random_source: random.Random, number: int, *, feedback: str = "") -> list[WireSpan]:
     """Return a trace in order of end: a question about the ferries, among other spans.
 
-    Four spans belong to the run; two (an HTTP call below the retriever, a database span) cannot.
+    ``feedback`` is a person's label of the answer. Four spans belong to the run; two (an HTTP call below the retriever, a database span) cannot.
     """
     question, best, answer = QUESTIONS[number % len(QUESTIONS)]
     ranked = [best] + [index for index in range(len(DOCUMENTS)) if index != best]
@@ -88,6 +88,7 @@ def rag_trace(random_source: random.Random, number: int) -> list[WireSpan]:
                 "openinference.span.kind": "CHAIN",
                 "input.value": question,
                 "output.value": answer,
+                **_feedback(feedback),
             },
         ),
     ]  # fmt: skip
@@ -108,3 +109,10 @@ def rag_trace(random_source: random.Random, number: int) -> list[WireSpan]:
         )
         for message in messages
     ]
+
+
+def _feedback(label: str) -> dict[str, object]:
+    if not label:
+        return {}
+    place = "trace.annotations.0.annotation"
+    return {f"{place}.label": label, f"{place}.annotator_kind": "HUMAN", f"{place}.name": "user"}

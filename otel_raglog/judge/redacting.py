@@ -1,0 +1,103 @@
+"""A run to the same run without what must not leave the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from otel_raglog.model import Chunk, Field, Message, Run
+
+T = TypeVar("T")
+
+REDACTED = "[redacted]"
+
+
+class Redactor:
+    """Replaces what any of ``patterns`` (regular expressions) matches, in every text of a run.
+
+    Names of services and models, and ids, are no texts of a run: nobody is sent them.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = tuple(map(re.compile, patterns))
+
+    def __call__(self, run: Run) -> Run:
+        """Return ``run`` as an LLM may see it."""
+        if not self._patterns:
+            return run
+        text, texts, chunks, messages = (
+            self._of(made) for made in (self._text, self._texts, self._chunks, self._messages)
+        )
+        return replace(
+            run,
+            question=text(run.question),
+            answer=text(run.answer),
+            history=messages(run.history),
+            rewriters=tuple(
+                replace(s, input=text(s.input), rewrites=texts(s.rewrites), filters=None)
+                for s in run.rewriters
+            ),
+            embedders=tuple(replace(s, texts=texts(s.texts)) for s in run.embedders),
+            retrievers=tuple(
+                replace(s, query=text(s.query), chunks=chunks(s.chunks), filters=None)
+                for s in run.retrievers
+            ),
+            rerankers=tuple(
+                replace(
+                    s,
+                    query=text(s.query),
+                    candidates=chunks(s.candidates),
+                    selected=chunks(s.selected),
+                )
+                for s in run.rerankers
+            ),
+            assemblies=tuple(
+                replace(
+                    s,
+                    selected=chunks(s.selected),
+                    context=text(s.context),
+                    prompt=text(s.prompt),
+                )
+                for s in run.assemblies
+            ),
+            generators=tuple(
+                replace(
+                    s,
+                    messages=messages(s.messages),
+                    answer=text(s.answer),
+                    draft=text(s.draft),
+                )
+                for s in run.generators
+            ),
+        )
+
+    def _text(self, text: str) -> str:
+        for pattern in self._patterns:
+            text = pattern.sub(REDACTED, text)
+        return text
+
+    def _texts(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(self._text, texts))
+
+    def _chunks(self, chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
+        return tuple(
+            replace(
+                chunk,
+                text=self._text(chunk.text),
+                title=None if chunk.title is None else self._text(chunk.title),
+                metadata={},
+            )
+            for chunk in chunks
+        )
+
+    def _messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        return tuple(replace(message, content=self._text(message.content)) for message in messages)
+
+    @staticmethod
+    def _of(made: Callable[[T], T]) -> Callable[[Field[T]], Field[T]]:
+        def field_of(field: Field[T]) -> Field[T]:
+            return field if field.value is None else replace(field, value=made(field.value))
+
+        return field_of
