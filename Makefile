@@ -87,10 +87,14 @@ proto: setup ## Generate the _pb2.py files anew
 	    otel_raglog/journal/journal.proto
 
 train: setup ## Train the bundled detectors anew on the judged runs beside the project (DATA=../shared/data)
-	@[ -f $(DATA)/runs/judged.jsonl.gz ] || { echo "train: $(DATA)/runs/judged.jsonl.gz is missing: it lies beside this project" >&2; exit 2; }
+	@for file in judged judge-answers; do [ -f $(DATA)/runs/$$file.jsonl.gz ] || \
+	    { echo "train: $(DATA)/runs/$$file.jsonl.gz is missing: it lies beside this project" >&2; exit 2; }; done
 	$(BIN)/otel-raglog train $(DATA)/runs/judged.jsonl.gz --out otel_raglog/detect/artifacts/local --name local
 	OTEL_RAGLOG_ANALYSIS__CHECKS='[rules, similarity]' \
 	    $(BIN)/otel-raglog train $(DATA)/runs/judged.jsonl.gz --out otel_raglog/detect/artifacts/light --name light
+	$(BIN)/otel-raglog train $(DATA)/runs/judged.jsonl.gz --out otel_raglog/detect/artifacts/llm-recorded --name llm-recorded \
+	    --judge-answers $(DATA)/runs/judge-answers.jsonl.gz --judge-model claude --judge-for '*claude*' \
+	    --judge-provenance "recorded answers of a strong LLM, a Claude model whose exact name was not recorded, to the five checks of judge-schema.md; one answer a check and run"
 
 reader: ## Make the small cross-encoder anew in build/reader, in 80 minutes or so (DATA=../shared/data)
 	training/reader/run.sh $(DATA)

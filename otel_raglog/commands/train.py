@@ -6,7 +6,8 @@ import hashlib
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
@@ -15,19 +16,28 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from otel_raglog.analysis import Analyser
 from otel_raglog.building import build_analyser, reader_of, with_training_checks
+from otel_raglog.checks.judge.answers_file import RecordedAnswers, read_answers
+from otel_raglog.checks.judge.registry import measurements_from
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.analyze import report_problems
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
-from otel_raglog.commands.progress import showing_progress
+from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.commands.reading import read_files
 from otel_raglog.config import load_config
-from otel_raglog.detect.artifact import NAME_PATTERN
+from otel_raglog.detect.artifact import NAME_PATTERN, Escalation, JudgedBy
+from otel_raglog.detect.escalation import DEFAULT_ERROR
+from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.rules1 import Rules1
-from otel_raglog.detect.training.examples import examples_of
-from otel_raglog.detect.training.labels import read_all_labels
+from otel_raglog.detect.training.labels import Labels, read_all_labels
 from otel_raglog.errors import BadInput, ConfigError
+from otel_raglog.lab.evaluation.detectors import example_of, tier_trainer
+from otel_raglog.lab.evaluation.escalation import curve_of, judge_tiers, learned_from
+from otel_raglog.lab.evaluation.outcomes import MeasuredRun
+from otel_raglog.lab.evaluation.retraining import splits_of
+from otel_raglog.model import Run
 
 if TYPE_CHECKING:
     from otel_raglog.detect.artifact import Manifest, TrainedOn
@@ -39,18 +49,39 @@ LabelledFiles = Annotated[
     ),
 ]
 
+JudgeAnswersFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="An LLM's answers by run id (JSON lines, as judge export and import write them); .gz too."
+    ),
+]
+
 
 def train(
     runs: LabelledFiles,
     out: Annotated[Path, typer.Option(help="Folder of the trained detector; made if need be.")],
     name: Annotated[str, typer.Option(help="Its name, with which its version begins.")] = "local",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 1,
+    judge_answers: JudgeAnswersFile = None,
+    judge_model: Annotated[
+        str, typer.Option(help="The LLM that gave the answers, as providers name it.")
+    ] = "unknown",
+    judge_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="LLMs that the detector is for, with * for anything. Default: that of --judge-model."
+        ),
+    ] = None,
+    judge_provenance: Annotated[
+        str, typer.Option(help="Where the answers come from, in words, for the manifest.")
+    ] = "",
     config: ConfigFile = None,
 ) -> None:
     """Train a detector on RUNS, and say what to expect of it.
 
     The checks are those of analysis.checks (default: rules, similarity, alignment, crossencoder). The same runs, checks and seed give the same detector.
-    Use it with analysis.detector. Exit code 0: done; 2: bad usage or input: nothing is written,
+    Use it with analysis.detector. With --judge-answers it reads an LLM's answers too, is for judge.detector, and learns
+    when the LLM is worth asking; runs without answers are trained on as well. Exit code 0: done; 2: bad usage or input: nothing is written,
     unless the labels of some records alone are malformed, which are named and left out.
     """
     if not re.fullmatch(NAME_PATTERN, name):
@@ -69,11 +100,15 @@ def train(
     analyser = build_analyser(
         options, quote_text=False, failures=LoggingFailures(), detector=Rules1()
     )
-    settings = training.Settings(seed=seed)
+    answers, problems = ({}, []) if judge_answers is None else read_answers(judge_answers)
+    settings = replace(training.WITH_ANSWERS if answers else training.DEFAULT, seed=seed)
+    if judge_answers is not None and not answers:
+        raise BadInput("; ".join([*problems, f"{judge_answers}: no answers"]))
     with showing_progress() as tell:
-        labels, problems = read_all_labels(reading.records)
-        labelled = list(zip(reading.runs, labels, strict=True))
-        examples = examples_of(labelled, analyser.measure, progress=tell)
+        labels, malformed = read_all_labels(reading.records)
+        problems += malformed
+        runs_here = measured_runs(reading.runs, labels, analyser, answers, tell)
+        examples = [each for run in runs_here if (each := example_of(run)) is not None]
         if not examples:
             none = (
                 'nothing to train on: no run has labels ("labels": {"retriever": {"faulty": '
@@ -81,6 +116,15 @@ def train(
             )
             raise BadInput("; ".join([*problems, none]))
         trained = training.train(examples, settings, tell)
+        escalation = _learn_escalation(runs_here, answers, seed, tell) if answers else None
+    judge = None
+    if judge_answers is not None:
+        judge = JudgedBy(
+            model=judge_model,
+            models=tuple(judge_for or (judge_model,)),
+            provenance=judge_provenance,
+            answers=((judge_answers.name, _digest(judge_answers), _answered(runs_here, answers)),),
+        )
     try:
         artifact = training.write_trained(
             out,
@@ -90,6 +134,8 @@ def train(
             name=name,
             files=_files(runs),
             cross_encoder=reader_of(options),
+            judge=judge,
+            escalation=escalation,
         )
     except OSError as error:
         raise BadInput(f"--out {out}: cannot be written: {error.strerror}") from None
@@ -97,6 +143,51 @@ def train(
     report_problems(problems)
     if problems:
         raise typer.Exit(BAD_INPUT)
+
+
+def measured_runs(
+    runs: Sequence[Run],
+    labels: Sequence[Labels | None],
+    analyser: Analyser,
+    answers: Mapping[str, RecordedAnswers],
+    tell: Told,
+) -> list[MeasuredRun]:
+    """Return the labelled runs, measured as the service measures them, an LLM's answers included."""
+    found = []
+    for number, (run, known) in enumerate(zip(runs, labels, strict=True), 1):
+        if known is not None:
+            noted, measurements = analyser.measure(run)
+            if (given := answers.get(run.run_id)) is not None:
+                measurements = (*measurements, *measurements_from(given, noted))
+            found.append(MeasuredRun(noted, measurements, known))
+        tell("Measuring", number, len(runs))
+    return found
+
+
+def _answered(runs: Sequence[MeasuredRun], answers: Mapping[str, RecordedAnswers]) -> int:
+    return sum(run.run.run_id in answers for run in runs)
+
+
+def _learn_escalation(
+    runs: Sequence[MeasuredRun], answers: Mapping[str, RecordedAnswers], seed: int, tell: Told
+) -> Escalation | None:
+    """Return when the LLM is worth asking: learned out of fold, on the runs that it answered.
+
+    ``None`` where these are too few.
+    """
+    asked = [run for run in runs if run.run.run_id in answers]
+    others = [run for run in runs if run.run.run_id not in answers]
+    trainer = tier_trainer(Policy.PAPER, seed)
+    splits = splits_of(asked, others, seed=seed)
+    try:
+        tiers = judge_tiers(splits, trainer, tell, "Learning when to ask")
+    except BadInput:
+        sys.stderr.write(
+            "otel-raglog: too few runs with answers to learn when an LLM is worth asking: that is "
+            f"where the local verdict is wrong with a probability of {DEFAULT_ERROR} or more\n"
+        )
+        return None
+    return learned_from(curve_of(tiers), len(asked), "trained on the same runs")
 
 
 def warn_of_training_runs(paths: Sequence[Path], trained_on: TrainedOn) -> None:
@@ -158,7 +249,15 @@ def _print(manifest: Manifest, out: Path) -> None:
                 f"{expected.false_positive_rate:.3f}",
             )
     Console(width=None if sys.stdout.isatty() else 110).print(table)
+    option = "analysis.detector" if manifest.trained_on.judge is None else "judge.detector"
+    if (learned := manifest.escalation) is not None:
+        sys.stdout.write(
+            f"An LLM is worth asking where the local verdict is wrong with a probability of "
+            f"{learned.error:.2f} or more: about {learned.asked:.0%} of the {learned.runs} runs with "
+            f"answers. Pooled F1 out of fold {learned.f1:.3f}; always asked {learned.f1_always:.3f}, "
+            f"never {learned.f1_never:.3f}.\n"
+        )
     sys.stdout.write(
         "The thresholds were chosen on the same predictions: expect somewhat less "
-        f"(otel-raglog evaluate).\nWritten to {out}; use it with analysis.detector: {out}\n"
+        f"(otel-raglog evaluate).\nWritten to {out}; use it with {option}: {out}\n"
     )

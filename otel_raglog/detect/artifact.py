@@ -68,6 +68,33 @@ class StageEntry(_Strict):
     expected: dict[Policy, ExpectedFigures]
 
 
+class JudgedBy(_Strict):
+    """Whose answers were trained on."""
+
+    model: str
+    """The LLM's name, as far as it is known."""
+    models: tuple[str, ...]
+    """Patterns (``*`` stands for anything) of the names of the LLMs that the detector is used for."""
+    provenance: str = ""
+    answers: tuple[tuple[str, str, int], ...] = ()
+    """Name, SHA-256 and number of answered runs of each file."""
+
+
+class Escalation(_Strict):
+    """When the LLM is worth asking, and what that was learned on."""
+
+    error: Annotated[float, Field(ge=0, le=2)]
+    """The probability of a wrong local verdict from which on a stage is uncertain; above 1: never."""
+    local: str
+    """The kind of local detector that it was learned beside."""
+    runs: int
+    asked: Share
+    """The share of these runs that are uncertain then."""
+    f1: Share
+    f1_always: Share
+    f1_never: Share
+
+
 class TrainedOn(_Strict):
     """Where the training data came from."""
 
@@ -78,6 +105,8 @@ class TrainedOn(_Strict):
     pipelines: tuple[str, ...] = ()
     cross_encoder: str = ""
     """The model whose readings are among the measurements, empty without any."""
+    judge: JudgedBy | None = None
+    """The LLM whose answers are among the measurements; left out of the file without any."""
 
 
 class Manifest(_Strict):
@@ -94,6 +123,8 @@ class Manifest(_Strict):
     libraries: dict[str, str]
     hashes: dict[str, str]
     sha256: str
+    escalation: Escalation | None = None
+    """Left out of the file where nothing was learned."""
 
     @property
     def measurements(self) -> tuple[str, ...]:
@@ -118,6 +149,7 @@ def make_artifact(
     trained_on: TrainedOn,
     libraries: Mapping[str, str],
     training_files: Mapping[str, bytes],
+    escalation: Escalation | None = None,
 ) -> tuple[Artifact, dict[str, bytes]]:
     """Return a trained detector, and its files by path within its folder.
 
@@ -132,16 +164,18 @@ def make_artifact(
         "format": FORMAT,
         "name": name,
         "features": list(features),
-        "clues_sha256": clues_hash(),
+        "clues_sha256": clues_hash(judged=trained_on.judge is not None),
         "stages": entries,
     }
+    if escalation is not None:
+        body["escalation"] = escalation.model_dump(mode="json")
     decides = _digest(
         {**body, "serving": {stage: _numbers(each) for stage, each in compiled.items()}}
     )
     body |= {
         "version": f"{name}-{decides[:8]}",
         "settings": dict(settings),
-        "trained_on": trained_on.model_dump(mode="json"),
+        "trained_on": trained_on.model_dump(mode="json", exclude_none=True),
         "libraries": dict(libraries),
         "hashes": {path: hashlib.sha256(content).hexdigest() for path, content in files.items()},
     }
@@ -178,7 +212,8 @@ def load_artifact(folder: Path) -> Artifact:
     manifest = read_manifest(folder)
     serving = read_checked(folder, manifest, SERVING)
     reads_clues = len(manifest.measurements) < len(manifest.features)
-    if manifest.clues_sha256 != clues_hash() and reads_clues:
+    judged = manifest.trained_on.judge is not None
+    if manifest.clues_sha256 != clues_hash(judged=judged) and reads_clues:
         raise ConfigError(
             f"detector {folder}: trained with other clues of rules-1 than this version has; "
             "train it again (otel-raglog train)"

@@ -28,12 +28,14 @@ class Clearing:
 
 
 CLEARINGS: tuple[Clearing, ...] = (
+    Clearing("retriever.flow_excluded_yes", "retriever.flow_passed_yes", 0.01, 0.01),
     Clearing("reranker.answerable_excluded", "reranker.answerable_selected", 1.0, -1.0),
     Clearing("reranker.best_excluded", "reranker.best_selected", 0.62, 0.48),
 )
 """In order of trust: the first whose two measurements were made decides.
 
-1 and -1 are the log-odds (about three to one) from which on an explanation says what the cross-encoder
+The first is of the evidence flow that an LLM follows: a piece of what the question needs is in an
+excluded chunk, and none is in a passed one. 1 and -1 are the log-odds (about three to one) from which on an explanation says what the cross-encoder
 read. 0.62 and 0.48 are the relevance at which, and half way to which, the clue of rules-1 for irrelevant
 chunks falls silent.
 """

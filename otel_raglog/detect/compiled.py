@@ -111,8 +111,8 @@ class Evaluator:
             stage = self._stages[name]
             boosted, forest = np.split(leaves[place], [len(stage.boosted.roots)])
             parts = (
-                _logistic(float(linear[place])),
-                _logistic(float(boosted.sum()) + stage.bias),
+                logistic(float(linear[place])),
+                logistic(float(boosted.sum()) + stage.bias),
                 float(forest.mean()) if len(forest) else 0.0,
             )
             found.append(sum(w * p for w, p in zip(stage.weights, parts, strict=True)))
@@ -143,13 +143,22 @@ def calibrated(stage: CompiledStage, raw: float) -> float:
     """Return the calibrated probability of a weighted one."""
     if len(stage.curve_x):
         return float(np.interp(raw, stage.curve_x, stage.curve_y))
-    return _logistic(stage.slope * log_odds(raw) + stage.offset)
+    return logistic(stage.slope * log_odds(raw) + stage.offset)
 
 
 def log_odds(probability: float) -> float:
     """Return the log-odds of a probability, finite also for 0 and 1."""
     kept = min(1.0 - _CERTAIN, max(_CERTAIN, probability))
     return float(np.log(kept) - np.log1p(-kept))
+
+
+def logistic(value: float) -> float:
+    """Return the probability of log-odds."""
+    return (
+        float(1.0 / (1.0 + np.exp(-value)))
+        if value >= 0
+        else float(1.0 - 1.0 / (1.0 + np.exp(value)))
+    )
 
 
 def to_arrays(stage: CompiledStage) -> dict[str, npt.NDArray[np.generic]]:
@@ -244,11 +253,3 @@ def _moved(trees: Trees, columns: int) -> Trees:
 
 def _joined(parts: Sequence[npt.NDArray[np.generic]], dtype: type) -> npt.NDArray[np.generic]:
     return np.concatenate([np.empty(0), *parts]).astype(dtype)
-
-
-def _logistic(value: float) -> float:
-    return (
-        float(1.0 / (1.0 + np.exp(-value)))
-        if value >= 0
-        else float(1.0 - 1.0 / (1.0 + np.exp(value)))
-    )

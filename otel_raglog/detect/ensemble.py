@@ -12,14 +12,13 @@ import numpy as np
 from otel_raglog.detect.artifact import Artifact
 from otel_raglog.detect.clearing import is_cleared
 from otel_raglog.detect.compiled import Evaluator
+from otel_raglog.detect.confidences import JUDGED
 from otel_raglog.detect.features import CLUE_PREFIX, RunFeatures, features_of, stage_of
 from otel_raglog.detect.judging import (
     BY_STEP,
     NEED_NO_READING,
     declines,
     judge_stages,
-    not_measured,
-    values_of,
     warnings_of,
 )
 from otel_raglog.detect.naming import with_readings
@@ -85,19 +84,22 @@ class Ensemble:
             stage: [
                 name
                 for name, usual in zip(self._names[stage], compiled.usual, strict=True)
-                if usual and stage_of(name) is stage and not name.startswith(CLUE_PREFIX)
+                if usual
+                and stage_of(name) is stage
+                and not name.startswith(CLUE_PREFIX)
+                and name not in JUDGED
             ]
             for stage, compiled in artifact.stages.items()
         }
         self.version = manifest.version + _suffix(policy, own)
         self.trained_on = manifest.trained_on
+        self.escalation = manifest.escalation
         # What rules-1 judges in its stead needs what rules-1 reads.
         self.reads = READ_BY_CLUES.union(manifest.measurements)
 
     def judge(self, run: Run, measurements: Sequence[Measurement]) -> Mapping[Stage, Verdict]:
         """Return a verdict for every :class:`Stage`."""
-        features = features_of(measurements)
-        probabilities = self.probabilities(features)
+        found = self.by_models(measurements)
 
         def judge_step(
             stage: Stage,
@@ -105,18 +107,31 @@ class Ensemble:
             own: Sequence[Measurement],
             ignored: frozenset[FaultType],
         ) -> Verdict:
-            probability = probabilities.get((stage, step))
-            values = values_of(own)
-            if probability is None or ignored or declines(stage, values):
-                return step_verdict(stage, step, own, ignored)
-            if not has_clues(stage, values):
-                return not_measured(stage, own, step)
-            verdict = self._verdict(stage, step, values, probability)
-            if stage is Stage.RETRIEVER and verdict.verdict is StageVerdict.FAULTY:
-                return _unless_cleared(verdict, features)
-            return verdict
+            verdict = None if ignored else found.get((stage, step))
+            return verdict or step_verdict(stage, step, own, ignored)
 
         return judge_stages(run, measurements, judge_step, self.version)
+
+    def by_models(self, measurements: Sequence[Measurement]) -> dict[Place, Verdict]:
+        """Return the verdicts on the stages and steps that the models can judge.
+
+        Whether a stage is there and can be read is not looked at.
+        """
+        features = features_of(measurements)
+        found = {}
+        for (stage, step), probability in self.probabilities(features).items():
+            values = features.shared if step is None else features.steps[stage][step]
+            if not declines(stage, values) and has_clues(stage, values):
+                found[stage, step] = self._verdict(stage, step, values, probability)
+        retriever = found.get((Stage.RETRIEVER, None))
+        if retriever is not None and retriever.verdict is StageVerdict.FAULTY:
+            found[Stage.RETRIEVER, None] = unless_cleared(retriever, features)
+        return found
+
+    @property
+    def thresholds(self) -> Mapping[Stage, float]:
+        """The probability from which on each trained stage is faulty."""
+        return self._thresholds
 
     def threshold(self, stage: Stage) -> float:
         """Return the probability from which on a trained stage is faulty."""
@@ -147,6 +162,9 @@ class Ensemble:
     def _enough(self, stage: Stage, step: int | None, features: RunFeatures) -> bool:
         values = features.shared if step is None else features.steps[stage][step]
         usual = self._usual[stage]
+        if not usual and not JUDGED.isdisjoint(self._names[stage]):
+            # Trained on an LLM's answers alone.
+            return not JUDGED.isdisjoint(values)
         return sum(name in values for name in usual) >= max(1.0, _ENOUGH * len(usual))
 
     def _verdict(
@@ -181,7 +199,8 @@ def _by_definition(types: Mapping[FaultType, float]) -> float:
     return max((each for each in sure if each >= _SURE), default=0.0)
 
 
-def _unless_cleared(verdict: Verdict, features: RunFeatures) -> Verdict:
+def unless_cleared(verdict: Verdict, features: RunFeatures) -> Verdict:
+    """Return a flag on the retriever, lifted when the evidence was excluded by the reranker."""
     if not is_cleared(features.shared) or verdict.threshold is None:
         return verdict
     below = float(np.nextafter(verdict.threshold, 0.0))

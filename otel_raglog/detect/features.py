@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from otel_raglog.detect.confidences import CONFIDENCES, JUDGED, confidences_of
 from otel_raglog.detect.judging import BY_STEP, of_step, values_of
 from otel_raglog.detect.rules1 import has_clues, noisy_or, type_probabilities
 from otel_raglog.detect.rules1_weights import CLUES
@@ -17,7 +18,12 @@ from otel_raglog.model import Measurement, Stage
 Vector = npt.NDArray[np.float64]
 
 CLUE_PREFIX = "clues."
-"""``clues.<stage>`` and ``clues.<stage>.<fault type>`` are the probabilities of rules-1."""
+"""``clues.<stage>`` and ``clues.<stage>.<fault type>`` are the probabilities of rules-1.
+
+``clues.<stage>.judged`` and ``clues.<stage>.judged.<fault type>`` are an LLM's confidences, of all its
+checks that answered: the greatest, and each.
+"""
+_JUDGED = ".judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,25 @@ def features_of(measurements: Sequence[Measurement]) -> RunFeatures:
     return RunFeatures(shared, steps)
 
 
+def judged_clues(stage: Stage, values: Mapping[str, float]) -> dict[str, float]:
+    """Return the features that sum up what an LLM judged of ``stage``."""
+    confidences = confidences_of(stage, values)
+    if not confidences:
+        return {}
+    prefix = f"{CLUE_PREFIX}{stage.value}{_JUDGED}"
+    return {
+        prefix: max(confidences.values()),
+        **{f"{prefix}.{fault.value}": confidence for fault, confidence in confidences.items()},
+    }
+
+
+def is_judged(name: str) -> bool:
+    """Tell whether a feature comes from an LLM's answers."""
+    return name in JUDGED or (name.startswith(CLUE_PREFIX) and _JUDGED in name)
+
+
 def _with_clues(stage: Stage, values: dict[str, float]) -> dict[str, float]:
+    values |= judged_clues(stage, values)
     if not has_clues(stage, values):
         return values
     types = type_probabilities(stage, values)
@@ -81,6 +105,12 @@ def stage_of(name: str) -> Stage:
     return Stage(name.removeprefix(CLUE_PREFIX).partition(".")[0])
 
 
-def clues_hash() -> str:
-    """Return the SHA-256 of the table of clues, on which the probabilities of rules-1 depend."""
-    return hashlib.sha256(repr(sorted(CLUES.items())).encode()).hexdigest()
+def clues_hash(*, judged: bool = False) -> str:
+    """Return the SHA-256 of the table of clues, on which the probabilities of rules-1 depend.
+
+    With ``judged``, also of the table of an LLM's confidences.
+    """
+    tables = repr(sorted(CLUES.items()))
+    if judged:
+        tables += repr(sorted((stage, sorted(each.items())) for stage, each in CONFIDENCES.items()))
+    return hashlib.sha256(tables.encode()).hexdigest()

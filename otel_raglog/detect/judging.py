@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from otel_raglog.checks.reading import answers_in_code
+from otel_raglog.detect.confidences import JUDGED_WARNINGS
 from otel_raglog.detect.judgeable import (
     asks_nothing,
     finds_rows,
@@ -109,7 +110,7 @@ def warnings_of(stage: Stage, values: Mapping[str, float]) -> tuple[WarningType,
     """Return the warnings of ``stage``, by plain thresholds."""
     found = (
         rule.warning
-        for rule in WARNINGS.get(stage, ())
+        for rule in (*WARNINGS.get(stage, ()), *JUDGED_WARNINGS.get(stage, ()))
         if rule.measurement in values and rule.at_least <= values[rule.measurement] <= rule.at_most
     )
     return tuple(dict.fromkeys(found))
@@ -147,10 +148,11 @@ def _judge_stage(
             steps.append(Verdict(stage, StageVerdict.UNKNOWN, reason=reason, step=index))
         else:
             steps.append(judge(stage, index, of_step(own, index), ignored))
-    return _worst(stage, tuple(steps))
+    return worst_of(stage, tuple(steps))
 
 
-def _worst(stage: Stage, steps: tuple[Verdict, ...]) -> Verdict:
+def worst_of(stage: Stage, steps: tuple[Verdict, ...]) -> Verdict:
+    """Return the verdict of a stage that is judged by step: its worst one, with all of them."""
     judged = [verdict for verdict in steps if verdict.probability is not None]
     if not judged:
         return Verdict(stage, StageVerdict.UNKNOWN, reason=steps[0].reason, steps=steps)

@@ -1,4 +1,4 @@
-"""What a cross-encoder read to the fault types that it speaks for.
+"""What a cross-encoder read, and what an LLM judged, to the fault types that it speaks for.
 
 Only for naming: whether a stage is faulty at all is said by the trained models.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from otel_raglog.detect.confidences import SPEAKS, confidences_of
 from otel_raglog.detect.rules1 import noisy_or
 from otel_raglog.detect.rules1_weights import Clue
 from otel_raglog.model import FaultType, Stage
@@ -48,10 +49,18 @@ READING_CLUES: Mapping[Stage, tuple[Clue, ...]] = {
 def with_readings(
     stage: Stage, types: Mapping[FaultType, float], values: Mapping[str, float]
 ) -> Mapping[FaultType, float]:
-    """Return the probabilities of fault types with what was read counted in, by noisy-or."""
+    """Return the probabilities of fault types with what was read or judged, by noisy-or.
+
+    Of an LLM's confidences count those that speak for a type.
+    """
+    read = [(clue.fault, clue.contribution(values)) for clue in READING_CLUES[stage]]
+    judged = [
+        (fault, confidence)
+        for fault, confidence in confidences_of(stage, values).items()
+        if confidence >= SPEAKS
+    ]
     found = dict(types)
-    for clue in READING_CLUES[stage]:
-        contribution = clue.contribution(values)
+    for fault, contribution in (*read, *judged):
         if contribution > 0:
-            found[clue.fault] = noisy_or((found.get(clue.fault, 0.0), contribution))
+            found[fault] = noisy_or((found.get(fault, 0.0), contribution))
     return found

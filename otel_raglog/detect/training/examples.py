@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from otel_raglog.detect.features import RunFeatures, features_of
+from otel_raglog.detect.confidences import JUDGED
+from otel_raglog.detect.features import RunFeatures, features_of, stage_of
 from otel_raglog.detect.judgeable import verdict_without_judging
 from otel_raglog.detect.judging import declines, unread_stages
 from otel_raglog.detect.training.labels import Labels
@@ -112,6 +113,17 @@ class StageTable:
     rows: npt.NDArray[np.intp]
     values: npt.NDArray[np.float64]
     faulty: npt.NDArray[np.bool_]
+
+    @property
+    def answered(self) -> npt.NDArray[np.bool_]:
+        """Mark the rows of which an LLM's answers say something about the stage."""
+        own = [
+            place
+            for place, name in enumerate(self.names)
+            if name in JUDGED and stage_of(name) is self.stage
+        ]
+        marks: npt.NDArray[np.bool_] = ~np.isnan(self.values[:, own]).all(axis=1)
+        return marks if own else np.zeros(len(self.rows), dtype=np.bool_)
 
     def among(self, places: npt.NDArray[np.bool_]) -> StageTable:
         """Return the part whose examples are marked in ``places`` (one mark per example)."""

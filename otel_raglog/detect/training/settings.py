@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from otel_raglog.detect.confidences import JUDGED
 from otel_raglog.detect.features import CLUE_PREFIX, stage_of
 from otel_raglog.model import Stage
 
@@ -23,6 +24,8 @@ class Inputs(StrEnum):
     """These probabilities alone."""
     ALL_AND_CLUES = "all+clues"
     """Everything there is."""
+    ANSWERS_AND_CLUES = "answers+clues"
+    """What an LLM's answers say of the stage, and the probabilities of rules-1."""
 
     def choose(self, stage: Stage, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of ``names`` that the models of ``stage`` see, in their order."""
@@ -34,11 +37,15 @@ class Inputs(StrEnum):
         )
 
     def _takes(self, name: str) -> bool:
+        if self is Inputs.ANSWERS_AND_CLUES:
+            return name in JUDGED
         return not name.startswith(CLUE_PREFIX) and self is not Inputs.CLUES
 
 
 _EVERY_STAGE = frozenset({Inputs.ALL, Inputs.ALL_AND_CLUES})
-_WITH_CLUES = frozenset({Inputs.OWN_AND_CLUES, Inputs.CLUES, Inputs.ALL_AND_CLUES})
+_WITH_CLUES = frozenset(
+    {Inputs.OWN_AND_CLUES, Inputs.CLUES, Inputs.ALL_AND_CLUES, Inputs.ANSWERS_AND_CLUES}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,9 @@ class Settings:
     fitted. With ``directed``, neither logistic regression nor forest may take a measurement to
     speak against the fault that its clue speaks for.
     ``fewest`` is how many faulty and how many sound runs a stage must have to be trained;
-    ``partitions`` how often the runs are parted in folds for calibration and thresholds.
+    ``partitions`` how often the runs are parted in folds for calibration and thresholds;
+    ``dropped_copies`` how many copies of a run with an LLM's answers lack some of them, the others
+    shifted.
     """
 
     seed: int = 1
@@ -66,10 +75,14 @@ class Settings:
     forest_depth: int = 12
     fewest: int = 10
     partitions: int = 3
+    dropped_copies: int = 0
 
 
 DEFAULT = Settings()
 """What ``otel-raglog train`` takes."""
+
+WITH_ANSWERS = Settings(inputs=Inputs.ANSWERS_AND_CLUES, dropped_copies=1)
+"""What it takes with an LLM's answers (docs/adr/0013)."""
 
 PAPER = Settings(
     inputs=Inputs.ALL, directed=False, weights=(1 / 3, 1 / 2, 1 / 6), regularisation=0.5

@@ -14,7 +14,9 @@ import numpy.typing as npt
 from otel_raglog.detect.artifact import (
     TRAINING,
     Artifact,
+    Escalation,
     ExpectedFigures,
+    JudgedBy,
     StageEntry,
     TrainedOn,
     load_artifact,
@@ -25,6 +27,7 @@ from otel_raglog.detect.compiled import CompiledStage, Floats
 from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.policies import Policy, Scored, expect, thresholds
 from otel_raglog.detect.training.calibrating import Calibration, choose_calibration
+from otel_raglog.detect.training.dropping import with_dropped
 from otel_raglog.detect.training.examples import (
     Example,
     Progress,
@@ -36,9 +39,11 @@ from otel_raglog.detect.training.examples import (
 from otel_raglog.detect.training.files import catboost_bytes, skops_bytes
 from otel_raglog.detect.training.folds import FOLDS, partitions_of
 from otel_raglog.detect.training.models import FittedStage, compile_stage, fit, usable
-from otel_raglog.detect.training.settings import DEFAULT, Settings
+from otel_raglog.detect.training.settings import DEFAULT, WITH_ANSWERS, Settings
 from otel_raglog.errors import BadInput
 from otel_raglog.model import FAULT_TYPES, FaultType, Stage
+
+__all__ = ["DEFAULT", "WITH_ANSWERS", "Settings", "train", "train_detector", "write_trained"]
 
 _LIBRARIES = ("scikit-learn", "catboost", "numpy")
 
@@ -48,7 +53,8 @@ class OutOfFold:
     """Predictions on runs that the models did not see.
 
     ``raw`` and ``folds`` are (partitions, rows of ``table``); ``raw`` is NaN where the training
-    part lacked faulty or sound runs.
+    part lacked faulty or sound runs. Where some runs have an LLM's answers, those alone are known:
+    of the others the local detector's verdict will stand.
     """
 
     table: StageTable
@@ -57,12 +63,14 @@ class OutOfFold:
 
     @property
     def places(self) -> npt.NDArray[np.bool_]:
-        """Mark the rows of ``table`` that were predicted in every partition."""
-        return ~np.isnan(self.raw).any(axis=0)
+        """Mark the rows of ``table`` that were predicted in every partition, and count."""
+        answered = self.table.answered
+        predicted: npt.NDArray[np.bool_] = ~np.isnan(self.raw).any(axis=0)
+        return predicted & answered if answered.any() else predicted
 
     @property
     def known(self) -> StageTable:
-        """The part of ``table`` that was predicted in every partition."""
+        """The part of ``table`` that these are."""
         return self.table.only(self.places)
 
 
@@ -110,9 +118,13 @@ def out_of_fold(
         inside = table.only(~tested)
         both = 0 < inside.faulty.sum() < len(inside.faulty)
         if tested.any() and both and len(usable(inside, settings)):
-            raw[partition, tested] = fit(inside, settings).raw(table.values[tested])
+            raw[partition, tested] = _fit(inside, settings).raw(table.values[tested])
         progress(f"Predicting {table.stage.value} out of fold", number, len(parts))
     return OutOfFold(table, own, raw)
+
+
+def _fit(table: StageTable, settings: Settings) -> FittedStage:
+    return fit(with_dropped(table, settings.dropped_copies, settings.seed), settings)
 
 
 def train(
@@ -186,7 +198,7 @@ def _held(table: StageTable, groups: Sequence[str]) -> str:
 def _train_stage(predicted: OutOfFold, settings: Settings) -> TrainedStage:
     table = predicted.table
     calibration, scored = calibrate(predicted)
-    fitted = fit(table, settings)
+    fitted = _fit(table, settings)
     names = {name: place for place, name in enumerate(table.names)}
     return TrainedStage(fitted, compile_stage(fitted, table.names, names), calibration, scored)
 
@@ -208,11 +220,14 @@ def to_artifact(
     name: str = "local",
     files: Sequence[tuple[str, str, int]] = (),
     cross_encoder: str = "",
+    judge: JudgedBy | None = None,
+    escalation: Escalation | None = None,
     with_training_files: bool = False,
 ) -> tuple[Artifact, dict[str, bytes]]:
     """Return a trained detector as an artifact, and the artifact's files by path.
 
-    ``files`` are name, SHA-256 and number of runs of those that the examples came from.
+    ``files`` are name, SHA-256 and number of runs of those that the examples came from. ``judge`` is
+    whose answers are among the measurements, ``escalation`` when it is worth asking.
     """
     stages = {}
     training_files: dict[str, bytes] = {}
@@ -224,17 +239,27 @@ def to_artifact(
         name=name,
         features=trained.names,
         stages=stages,
-        settings=asdict(settings),
+        settings=_without_defaults(settings),
         trained_on=TrainedOn(
             files=tuple(files),
             runs=len(examples),
             groups=len({example.group for example in examples}),
             pipelines=tuple(sorted({example.pipeline for example in examples})),
             cross_encoder=cross_encoder,
+            judge=judge,
         ),
+        escalation=escalation,
         libraries={library: importlib.metadata.version(library) for library in _LIBRARIES},
         training_files=training_files,
     )
+
+
+def _without_defaults(settings: Settings) -> dict[str, object]:
+    """Return the settings, without what concerns an LLM's answers where there are none."""
+    found = asdict(settings)
+    if not settings.dropped_copies:
+        del found["dropped_copies"]
+    return found
 
 
 def train_detector(
@@ -257,6 +282,8 @@ def write_trained(
     name: str,
     files: Sequence[tuple[str, str, int]] = (),
     cross_encoder: str = "",
+    judge: JudgedBy | None = None,
+    escalation: Escalation | None = None,
 ) -> Artifact:
     """Write a trained detector with its training files to ``folder``, and return it as read back."""
     _, content = to_artifact(
@@ -266,6 +293,8 @@ def write_trained(
         name=name,
         files=files,
         cross_encoder=cross_encoder,
+        judge=judge,
+        escalation=escalation,
         with_training_files=True,
     )
     write_files(folder, content)

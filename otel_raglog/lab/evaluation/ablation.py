@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from otel_raglog.checks.check import Check
+from otel_raglog.checks.judge.registry import JUDGE_CHECKS
 from otel_raglog.detect.detector import Detector
 from otel_raglog.lab.evaluation.outcomes import JudgedRun, MeasuredRun, judge_all
 from otel_raglog.lab.evaluation.retraining import Progress, Split, Trainer, judge_splits
+
+LOCAL = "local"
+"""Stands for all checks that ask no LLM."""
+
+JUDGE_CHECK_NAMES = tuple(check.name for check in JUDGE_CHECKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +73,58 @@ def ablate_retrained(
 ) -> Iterator[Variant]:
     """Yield what detectors say that were trained without the measurements, too."""
     for name, groups in variants_of(group_of):
-        kept: dict[int, MeasuredRun] = {}
-
-        def thin(
-            run: MeasuredRun, groups: tuple[str, ...] = groups, kept: dict[int, MeasuredRun] = kept
-        ) -> MeasuredRun:
-            # One object a run: how often it was judged is counted by it.
-            return kept.setdefault(id(run), only(run, groups, group_of))
-
-        thinned = [
-            Split(tuple(map(thin, split.train)), tuple(map(thin, split.test)), split.repeat)
-            for split in splits
-        ]
-        judged = judge_splits(thinned, trainer, progress, f"Ablation, {name}")
+        thin = partial(only, groups=groups, group_of=group_of)
+        judged = _judge_thinned(splits, thin, trainer, progress, name)
         yield Variant(name, groups, judged, retrained=True)
+
+
+def judge_variants() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the names of what is compared of an LLM's checks, and the checks whose answers stay.
+
+    Each one left out, and each one alone, beside the local checks.
+    """
+    without = tuple(
+        (f"without {name}", tuple(other for other in JUDGE_CHECK_NAMES if other != name))
+        for name in JUDGE_CHECK_NAMES
+    )
+    return (*without, *((f"local and {name}", (name,)) for name in JUDGE_CHECK_NAMES))
+
+
+def without_checks(run: MeasuredRun, kept: Iterable[str]) -> MeasuredRun:
+    """Return ``run`` with the answers to those of an LLM's checks alone, beside the local ones."""
+    wanted = frozenset(kept)
+    dropped = {
+        name for check in JUDGE_CHECKS if check.name not in wanted for name in check.measures
+    }
+    left = tuple(each for each in run.measurements if each.name not in dropped)
+    return replace(run, measurements=left)
+
+
+def ablate_judge(
+    splits: Sequence[Split], trainer: Trainer, progress: Progress
+) -> Iterator[Variant]:
+    """Yield what detectors say that were trained without the answers to some of an LLM's checks."""
+    for name, groups in judge_variants():
+        thin = partial(without_checks, kept=groups)
+        judged = _judge_thinned(splits, thin, trainer, progress, name)
+        yield Variant(name, (LOCAL, *groups), judged, retrained=True)
+
+
+def _judge_thinned(
+    splits: Sequence[Split],
+    thin: Callable[[MeasuredRun], MeasuredRun],
+    trainer: Trainer,
+    progress: Progress,
+    name: str,
+) -> tuple[JudgedRun, ...]:
+    kept: dict[int, MeasuredRun] = {}
+
+    def once(run: MeasuredRun) -> MeasuredRun:
+        # One object a run: how often it was judged is counted by it.
+        return kept.setdefault(id(run), thin(run))
+
+    thinned = [
+        Split(tuple(map(once, split.train)), tuple(map(once, split.test)), split.repeat)
+        for split in splits
+    ]
+    return judge_splits(thinned, trainer, progress, f"Ablation, {name}")

@@ -11,6 +11,7 @@ from otel_raglog.detect.training.labels import Labels
 from otel_raglog.lab.evaluation.ablation import Variant
 from otel_raglog.lab.evaluation.calibration import Calibration, calibrations_of
 from otel_raglog.lab.evaluation.confusion import DRAWS, Figures, Interval, Slice, slice_of
+from otel_raglog.lab.evaluation.correctness import CorrectnessFigures, correctness_figures
 from otel_raglog.lab.evaluation.outcomes import (
     Bools,
     JudgedRun,
@@ -19,6 +20,7 @@ from otel_raglog.lab.evaluation.outcomes import (
 )
 from otel_raglog.lab.evaluation.ranking import Ranking, rankings_of
 from otel_raglog.lab.evaluation.retraining import LeaveOut, LeftOut, Part, parts_of
+from otel_raglog.lab.references.correctness import Judged
 from otel_raglog.model import Stage, StageVerdict
 
 
@@ -55,7 +57,11 @@ class Ablated:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All figures. ``natural`` and ``injected`` are ``None`` where there are no such runs."""
+    """All figures.
+
+    ``natural`` and ``injected`` are ``None`` where there are no such runs, ``correctness`` where
+    nothing is known of any answer.
+    """
 
     overall: Slice
     natural: Slice | None
@@ -71,6 +77,7 @@ class Evaluation:
     outcomes: Outcomes
     draws: int
     seed: int
+    correctness: CorrectnessFigures | None = None
 
 
 def figures_of(
@@ -78,10 +85,13 @@ def figures_of(
     *,
     variants: Iterable[Variant] = (),
     left_out: Iterable[LeftOut] = (),
+    answers: Mapping[str, Judged] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Evaluation:
     """Return the figures of ``judged``, and of the same runs judged in other ways.
+
+    ``answers`` says by run id which answers are right.
 
     Raises:
         ValueError: nothing was judged.
@@ -139,6 +149,7 @@ def figures_of(
         outcomes=outcomes,
         draws=draws,
         seed=seed,
+        correctness=correctness_figures(judged, answers or {}),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from otel_raglog.lab.evaluation.calibration import Calibration
 from otel_raglog.lab.evaluation.confusion import Figures, Interval, Slice
+from otel_raglog.lab.evaluation.correctness import CorrectnessFigures, Hidden
 from otel_raglog.lab.evaluation.evaluation import Evaluation, PartFigures
 from otel_raglog.lab.evaluation.ranking import Ranking
 
@@ -60,6 +61,7 @@ def to_json(evaluation: Evaluation, setting: Setting) -> Json:
                 {"kind": each.part.kind.value, **_part(each)} for each in evaluation.left_out_parts
             ],
         },
+        "correctness": _correctness(evaluation.correctness),
         "detector_version": setting.detector,
         "policy": setting.policy,
         "protocol": setting.how,
@@ -147,6 +149,45 @@ def _part(found: PartFigures) -> Json:
         "named": _round(found.named),
         "fpr": _round(found.fpr),
     }
+
+
+def _correctness(found: CorrectnessFigures | None) -> Json | None:
+    if found is None:
+        return None
+    return {
+        "answers": _counts(found.answers),
+        "by": _counts(found.by),
+        "verdicts": {said: _counts(counts) for said, counts in found.verdicts.items()},
+        "labels": {said: _counts(counts) for said, counts in found.labels.items()},
+        "hidden_faults": {
+            "right_answers": _round(found.right),
+            **_hidden(found.hidden),
+            "stages": {stage.value: _hidden(each) for stage, each in found.hidden_stages.items()},
+        },
+        "wrong_answers": {
+            "n": _round(found.wrong),
+            "first_faulty_stage": {
+                "by_labels": _counts(found.first_by_labels),
+                "by_verdicts": _counts(found.first_by_verdicts),
+            },
+            "same": _round(found.same_first),
+            "agreement": _round(found.agreement),
+            "both_name_one": _round(found.both_name),
+            "same_named": _round(found.same_named),
+        },
+    }
+
+
+def _hidden(found: Hidden) -> Json:
+    return {
+        "by_labels": _round(found.by_labels),
+        "by_verdicts": _round(found.by_verdicts),
+        "by_both": _round(found.by_both),
+    }
+
+
+def _counts(counts: Mapping[str, float]) -> Json:
+    return {name: _round(count) for name, count in counts.items()}
 
 
 def _interval(found: Interval | None) -> list[float] | None:

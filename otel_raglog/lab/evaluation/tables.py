@@ -9,8 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from otel_raglog.lab.evaluation.confusion import Figures, Interval, Slice
+from otel_raglog.lab.evaluation.correctness import CorrectnessFigures
 from otel_raglog.lab.evaluation.evaluation import Evaluation, PartFigures
 from otel_raglog.lab.evaluation.json_figures import Setting
+from otel_raglog.lab.references.correctness import By, Correctness
 from otel_raglog.model import Stage
 
 _NONE = "-"
@@ -44,6 +46,7 @@ def print_evaluation(evaluation: Evaluation, setting: Setting, console: Console)
         _slices_table("By pipeline (pooled over stages)", "pipeline", evaluation.pipelines),
         _parts_table("By fault type", evaluation.fault_types),
         _parts_table("By injection", evaluation.injections),
+        *_correctness_tables(evaluation.correctness),
         _ablation_table(evaluation),
         _slices_table(
             "Pipelines left out of training (pooled)", "pipeline", evaluation.left_out_pipelines
@@ -156,6 +159,49 @@ def _ablation_table(evaluation: Evaluation) -> Table | None:
             *(_rate(found.stages[stage].f1) for stage in stages),
         )
     return table
+
+
+def _correctness_tables(found: CorrectnessFigures | None) -> Iterator[Table]:
+    if found is None:
+        return
+    by = ", ".join(
+        f"{count:g} by {_SAID_BY[By(name)]}"
+        for name, count in found.by.items()
+        if count and name != By.NOBODY
+    )
+    table = _table(
+        f"Runs by whether the answer is right ({by})",
+        "run", *(f"verdict: {each}" for each in Correctness), *(f"label: {each}" for each in Correctness),
+    )  # fmt: skip
+    for said, counts in found.verdicts.items():
+        labelled = found.labels[said].values()
+        cells = [f"{count:g}" for count in (*counts.values(), *labelled)]
+        table.add_row(said, *cells)
+    yield table
+    if found.right:
+        table = _table(
+            "Hidden faults", "stage", "by labels", "by verdicts", "by both", "of right answers"
+        )
+        rows = [(stage.value, each) for stage, each in found.hidden_stages.items()]
+        for name, each in (*rows, ("run", found.hidden)):
+            if each.by_labels or each.by_verdicts or name == "run":
+                counts_of = (each.by_labels, each.by_verdicts, each.by_both, found.right)
+                table.add_row(name, *(f"{count:g}" for count in counts_of))
+        yield table
+    if found.wrong:
+        table = _table(
+            "First faulty stage of wrong answers", "stage", "by labels", "by verdicts", "of wrong answers"
+        )  # fmt: skip
+        for name, count in found.first_by_labels.items():
+            said_count = found.first_by_verdicts[name]
+            if count or said_count:
+                table.add_row(name, f"{count:g}", f"{said_count:g}", f"{found.wrong:g}")
+        same = f"{found.same_first:g}"
+        table.add_row("the same", same, same, f"{found.wrong:g}", style="bold")
+        yield table
+
+
+_SAID_BY = {By.RECORD: "the record", By.WORDS: "their words", By.LLM: "an LLM"}
 
 
 def _parts_table(title: str, parts: Sequence[PartFigures]) -> Table | None:

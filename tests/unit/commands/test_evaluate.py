@@ -193,3 +193,69 @@ def test_options_that_contradict_each_other(tmp_path, config, arguments):
     """Are bad usage."""
     path = write(tmp_path / "runs.jsonl", RECORDS)
     assert run(path, *arguments, "--config", config).exit_code == 2
+
+
+def answered(number, *, good=True):
+    """The answers of an LLM to two of its checks."""
+    sure = 5 if good else 95
+    generator = dict.fromkeys(
+        ("unsupported", "off_question", "incomplete", "should_abstain", "wrong_refusal",
+         "misstated_number"), 5,
+    )  # fmt: skip
+    stage = {"no_chunk_answers": sure, "partial_coverage": sure, "mostly_irrelevant": sure}
+    return {
+        "id": f"r{number}",
+        "graded_stage": {"rewriter": None, "embedder": None, "retriever": stage, "reranker": None},
+        "graded_generator": generator,
+    }
+
+
+def test_runs_with_answers_are_evaluated_as_they_are(tmp_path, config):
+    """Beside the local tier; the curve of escalation comes with them, in JSON under its own key."""
+    path = write(tmp_path / "runs.jsonl", [record(n, found=n % 2 == 0) for n in range(4)])
+    lines = [answered(0), answered(1, good=False), answered(2), {"id": "r3", "graded_stage": 1}]
+    answers = write(tmp_path / "answers.jsonl", lines)
+    result = run(path, "--judge-answers", answers, "--format", "json", "--config", config)
+    assert result.exit_code == 2
+    assert "line 4" in result.output
+    found = json.loads(result.stdout)
+    assert found["runs"] == 3
+    assert found["detector_version"].startswith("untrained-1+")
+    assert [each["name"] for each in found["ablation"]][:2] == ["local", "both"]
+    assert found["stages"]["retriever"]["f1"] == 1
+    assert found["escalation"]["curve"][0]["asked"] == 1
+    assert found["escalation"]["curve"][-1]["asked"] == 0
+
+
+def test_out_of_fold_both_tiers_are_trained(tmp_path, config):
+    """Runs without answers are trained on and not evaluated; the curve is a table for people."""
+    pytest.importorskip("sklearn")
+    pytest.importorskip("catboost")
+    pytest.importorskip("skops")
+    path = write(tmp_path / "runs.jsonl", [record(n, found=n % 2 == 0) for n in range(40)])
+    lines = [answered(n, good=n % 2 == 0) for n in range(36)]
+    answers = write(tmp_path / "answers.jsonl", lines)
+    command = (
+        path,
+        "--out-of-fold",
+        "--judge-answers",
+        answers,
+        "--no-ablation",
+        "--config",
+        config,
+    )
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    assert "36 labelled runs" in result.output
+    assert "4 without are trained on too" in result.output
+    assert "LLM alone" in result.output
+    assert "runs asked" in result.output
+
+
+def test_answers_to_none_of_the_runs_are_refused(tmp_path, config):
+    """Most likely it is another file."""
+    path = write(tmp_path / "runs.jsonl", [record(0)])
+    answers = write(tmp_path / "answers.jsonl", [answered(7)])
+    result = run(path, "--judge-answers", answers, "--config", config)
+    assert isinstance(result.exception, BadInput)
+    assert "none of these runs" in str(result.exception)

@@ -163,3 +163,57 @@ def test_malformed_labels_cost_their_record_alone(tmp_path) -> None:
     assert "'wrong'" in result.stderr
     assert "'none'" not in result.stderr
     assert load_artifact(tmp_path / "model").manifest.trained_on.runs == 36
+
+
+def train_with_answers(tmp_path, count: int):
+    """Train on runs of which all but three were answered, with one malformed line."""
+    write_runs(tmp_path / "runs.jsonl", count)
+    lines = []
+    for line in (tmp_path / "runs.jsonl").read_text().splitlines()[:-3]:
+        record = json.loads(line)
+        sure = 90 if record["labels"]["retriever"]["faulty"] else 10
+        grades = {"no_chunk_answers": sure, "partial_coverage": sure, "mostly_irrelevant": sure}
+        stages = {"rewriter": None, "embedder": None, "retriever": grades, "reranker": None}
+        lines.append(json.dumps({"id": record["id"], "graded_stage": stages}))
+    (tmp_path / "answers.jsonl").write_text("\n".join([*lines, "{}", ""]))
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    command = ["train", str(tmp_path / "runs.jsonl"), "--config", str(tmp_path / "config.yaml")]
+    command += ["--out", str(tmp_path / "model"), "--name", "llm-big"]
+    command += ["--judge-answers", str(tmp_path / "answers.jsonl")]
+    command += ["--judge-model", "big-4", "--judge-for", "big-*"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2, result.exception
+    return result, load_artifact(tmp_path / "model").manifest
+
+
+def test_answers_of_an_llm_are_trained_on(tmp_path) -> None:
+    """The detector is for judge.detector, says whose answers it read, and when to ask for some."""
+    result, manifest = train_with_answers(tmp_path, 72)
+    assert result.exit_code == 2
+    assert "line 70" in result.output
+    assert "judge.detector" in result.output
+    judge = manifest.trained_on.judge
+    assert (judge.model, judge.models) == ("big-4", ("big-*",))
+    assert [(name, runs) for name, _, runs in judge.answers] == [("answers.jsonl", 69)]
+    assert "retriever.graded_no_chunk_answers" in manifest.features
+    assert manifest.stages[Stage.RETRIEVER].runs == 69
+    assert manifest.escalation.runs == 69
+
+
+def test_too_few_answers_teach_nothing_of_when_to_ask(tmp_path) -> None:
+    """The detector is written all the same, and the default is named."""
+    result, manifest = train_with_answers(tmp_path, 36)
+    assert manifest.escalation is None
+    assert "0.1 or more" in result.output
+
+
+def test_a_file_without_answers_is_refused(trained, tmp_path) -> None:
+    """Nothing is written."""
+    _, arguments, _ = trained
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("")
+    out = tmp_path / "model"
+    command = ["train", *arguments, "--out", str(out), "--judge-answers", str(answers)]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, BadInput)
+    assert not out.exists()

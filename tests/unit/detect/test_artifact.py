@@ -10,7 +10,7 @@ import pytest
 from trained_detectors import SMALL, make_examples
 
 from otel_raglog.detect import artifact as subject
-from otel_raglog.detect.artifact import load_artifact, write_files
+from otel_raglog.detect.artifact import Escalation, JudgedBy, load_artifact, write_files
 from otel_raglog.detect.training.training import to_artifact, train, write_trained
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Stage
@@ -96,7 +96,7 @@ def test_a_resealed_malformed_detector_is_refused(folder) -> None:
 
 def test_other_clues_than_at_training_are_refused(folder, monkeypatch) -> None:
     """Their probabilities are features: changed constants would shift verdicts silently."""
-    monkeypatch.setattr(subject, "clues_hash", lambda: "0" * 64)
+    monkeypatch.setattr(subject, "clues_hash", lambda **_: "0" * 64)
     with pytest.raises(ConfigError, match="train it again"):
         load_artifact(folder)
 
@@ -146,3 +146,26 @@ def test_serving_loads_no_training_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_whose_answers_were_trained_on_and_when_to_ask_is_read_back(tmp_path) -> None:
+    """A detector without answers has neither key in its manifest; when to ask decides verdicts."""
+    examples = make_examples()
+    trained = train(examples, SMALL)
+    judge = JudgedBy(model="big-4", models=("big-*",), provenance="recorded")
+    when = Escalation(
+        error=0.2, local="local-1", runs=60, asked=0.5, f1=0.9, f1_always=0.9, f1_never=0.7
+    )
+    plain = to_artifact(trained, examples, SMALL)[1]["manifest.json"].decode()
+    assert '"judge"' not in plain
+    assert '"escalation"' not in plain
+    versions = set()
+    for error in (0.2, 0.3):
+        learned = when.model_copy(update={"error": error})
+        files = to_artifact(trained, examples, SMALL, judge=judge, escalation=learned)[1]
+        write_files(tmp_path, files)
+        manifest = load_artifact(tmp_path).manifest
+        assert manifest.trained_on.judge == judge
+        assert manifest.escalation == learned
+        versions.add(manifest.version)
+    assert len(versions) == 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from otel_raglog.checks.check import measured, not_applicable
-from otel_raglog.detect.features import clues_hash, features_of, stage_of
+from otel_raglog.detect.features import clues_hash, features_of, is_judged, stage_of
 from otel_raglog.model import Stage
 
 
@@ -50,7 +50,25 @@ def test_a_feature_is_about_the_stage_that_its_name_begins_with() -> None:
     assert stage_of("clues.rewriter.adds_constraint") is stage_of("rewriter.x") is Stage.REWRITER
 
 
+def test_an_llms_confidences_are_summed_up() -> None:
+    """Per fault type and for the stage, of whichever checks answered; without any there is nothing."""
+    answers = [
+        measured("generator.graded_incomplete", 0.8),
+        measured("generator.graded_off_question", 0.1),
+    ]
+    shared = features_of(answers).shared
+    assert shared["clues.generator.judged.incomplete"] == pytest.approx(0.8)
+    assert shared["clues.generator.judged"] == pytest.approx(0.8)
+    assert not [
+        name for name in features_of((measured("retriever.chunks", 3),)).shared if is_judged(name)
+    ]
+    assert is_judged("generator.graded_incomplete")
+    assert is_judged("clues.generator.judged.incomplete")
+    assert not is_judged("clues.generator.incomplete")
+
+
 def test_the_hash_of_the_clues_is_stable() -> None:
-    """It is the same in every process."""
+    """It is the same in every process; the table of an LLM's confidences counts where it is read."""
     assert clues_hash() == clues_hash()
+    assert clues_hash(judged=True) != clues_hash()
     assert len(clues_hash()) == 64

@@ -37,3 +37,13 @@ def test_readings_add_to_what_rules_1_found() -> None:
     found = with_readings(Stage.RETRIEVER, before, {"retriever.answerable": -5.0})
     assert found[FaultType.NO_RELEVANT_CHUNK] == pytest.approx(0.9)
     assert with_readings(Stage.RETRIEVER, before, {}) == before
+
+
+def test_an_llm_names_the_types_that_it_speaks_for() -> None:
+    """From one half on, beside what rules-1 found."""
+    values = {"generator.graded_incomplete": 0.7, "generator.graded_off_question": 0.4}
+    found = with_readings(Stage.GENERATOR, {FaultType.UNSUPPORTED_CLAIM: 0.6}, values)
+    assert found == {
+        FaultType.UNSUPPORTED_CLAIM: 0.6,
+        FaultType.INCOMPLETE: pytest.approx(0.7),
+    }

@@ -17,6 +17,15 @@ def test_measurements_point_where_the_clues_do() -> None:
     assert "retriever.chunks" not in known
 
 
+def test_an_llms_confidences_speak_for_a_fault() -> None:
+    """And so does what sums them up; a share of what was found speaks against one."""
+    known = directions()
+    assert known["generator.verified_any_fault"] == known["clues.generator.judged"] == 1
+    assert known["clues.generator.judged.incomplete"] == 1
+    assert known["retriever.flow_held"] == -1
+    assert "generator.flow_stated" not in known
+
+
 def test_no_check_declares_the_contrary_of_a_clue() -> None:
     """Two answers to one question would be an error in one of them."""
     known = directions()

@@ -7,7 +7,7 @@ from otel_raglog.analysis import Analyser
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.clock import ManualClock
 from otel_raglog.detect.rules1 import Rules1
-from otel_raglog.detect.training.examples import examples_of, names_in, tables_of
+from otel_raglog.detect.training.examples import StageTable, examples_of, names_in, tables_of
 from otel_raglog.detect.training.labels import read_labels
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import Stage
@@ -96,3 +96,11 @@ def test_tables_hold_the_runs_that_have_the_stage() -> None:
     assert not np.isnan(
         tables[Stage.REWRITER].values[:, names.index("rewriter.meaning_kept")]
     ).any()
+
+
+def test_a_table_tells_which_rows_have_answers_about_its_stage() -> None:
+    """Answers about another stage, and what local checks measured, are none."""
+    names = ("generator.joint_support", "generator.verified_any_fault", "retriever.flow_held")
+    values = np.array([[0.5, 0.9, np.nan], [0.5, np.nan, 1.0], [0.5, np.nan, np.nan]])
+    table = StageTable(Stage.GENERATOR, names, np.arange(3), values, np.array([True, False, True]))
+    assert table.answered.tolist() == [True, False, False]

@@ -4,12 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from judged_runs import make_judged_runs
 from trained_detectors import SMALL, make_examples
 
 from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.training.examples import names_in, tables_of
-from otel_raglog.detect.training.training import folds_of, out_of_fold, train, train_detector
+from otel_raglog.detect.training.settings import WITH_ANSWERS
+from otel_raglog.detect.training.training import (
+    folds_of,
+    out_of_fold,
+    to_artifact,
+    train,
+    train_detector,
+)
 from otel_raglog.errors import BadInput
+from otel_raglog.lab.evaluation.detectors import example_of
 from otel_raglog.model import Stage
 
 
@@ -158,3 +167,21 @@ def test_a_run_with_a_fault_of_a_stage_that_is_not_trained_is_not_sound(monkeypa
     third = replace(others[0], faulty=sound)
     train([first, second, third, *others[1:]], SMALL)
     assert told[0][0] == 2
+
+
+def test_only_runs_with_answers_are_calibrated_and_thresholds_chosen_on() -> None:
+    """The others are trained on; of them the local detector's verdict will stand."""
+    examples = [each for run in make_judged_runs(answered=45) if (each := example_of(run))]
+    trained = train(examples, replace(WITH_ANSWERS, partitions=1))
+    for stage in (Stage.RETRIEVER, Stage.GENERATOR):
+        assert trained.stages[stage].scored.rows.tolist() == list(range(45))
+
+
+def test_settings_that_concern_answers_are_written_only_with_them() -> None:
+    """A local detector's manifest stays what it was."""
+    examples = make_examples()
+    local = to_artifact(train(examples, SMALL), examples, SMALL)[0]
+    assert "dropped_copies" not in local.manifest.settings
+    settings = replace(SMALL, dropped_copies=1)
+    other = to_artifact(train(examples, settings), examples, settings)[0]
+    assert other.manifest.settings["dropped_copies"] == 1

@@ -2,9 +2,20 @@
 
 from evaluation_runs import RETRIEVER, FakeDetector, FakeTrainer, bad, labelled, quiet
 from handbook_runs import FakeCrossEncoder, FakeEncoder
+from judged_runs import make_answers
 
 from otel_raglog.checks.registry import GROUPS, build_checks
-from otel_raglog.lab.evaluation.ablation import ablate, ablate_retrained, groups_of, variants_of
+from otel_raglog.lab.evaluation.ablation import (
+    JUDGE_CHECK_NAMES,
+    LOCAL,
+    ablate,
+    ablate_judge,
+    ablate_retrained,
+    groups_of,
+    judge_variants,
+    variants_of,
+    without_checks,
+)
 from otel_raglog.lab.evaluation.confusion import slice_of
 from otel_raglog.lab.evaluation.outcomes import outcomes_of
 from otel_raglog.lab.evaluation.retraining import splits_of
@@ -57,3 +68,31 @@ def test_trained_anew_without_a_group():
     assert slice_of(outcomes_of(found["without rules"].judged), draws=0).runs == 6
     without = trainer.given[len(splits) : 2 * len(splits)]
     assert all(run.measurements == () for given in without for run in given)
+
+
+def test_each_check_of_an_llm_is_left_out_and_tried_alone():
+    """Beside the local checks, which stay."""
+    variants = dict(judge_variants())
+    assert len(variants) == 2 * len(JUDGE_CHECK_NAMES)
+    assert "judge.statements" not in variants["without judge.statements"]
+    assert variants["local and judge.statements"] == ("judge.statements",)
+    run = labelled({RETRIEVER: True}, measurements=(*bad(0.9), *make_answers(generator=0.9)))
+    left = {each.name for each in without_checks(run, ["judge.statements"]).measurements}
+    assert left == {"retriever.bad", "generator.statements_faulty"}
+
+
+def test_without_an_llms_check_training_does_not_see_its_answers():
+    """Nor does judging."""
+    answers = make_answers(generator=0.9)
+    runs = [
+        labelled({RETRIEVER: n % 2 == 0}, group=f"q{n}", measurements=(*bad(0.9 - n % 2), *answers))
+        for n in range(6)
+    ]
+    trainer = FakeTrainer()
+    found = list(ablate_judge(splits_of(runs, folds=3, partitions=1), trainer, quiet))
+    assert [each.groups[0] for each in found] == [LOCAL] * len(found)
+    statements = [
+        {m.name for run in given for m in run.measurements} >= {"generator.statements_faulty"}
+        for given in trainer.given[::3]
+    ]
+    assert statements == ["judge.statements" in each.groups for each in found]

@@ -6,12 +6,14 @@ from dataclasses import replace
 import pytest
 from evaluation_runs import GENERATOR, RETRIEVER, bad, labelled
 from handbook_runs import make_run
+from judged_runs import make_judged_runs
 
+from otel_raglog.detect.confidences import JUDGED
 from otel_raglog.detect.policies import Policy
 from otel_raglog.errors import BadInput
 from otel_raglog.lab.evaluation import detectors
 from otel_raglog.lab.evaluation.detectors import example_of
-from otel_raglog.model import StageState, StageVerdict, UnknownReason
+from otel_raglog.model import Stage, StageState, StageVerdict, UnknownReason
 
 
 def test_training_needs_its_extra(monkeypatch):
@@ -66,3 +68,26 @@ def test_the_ensemble_is_trained_on_measurements_alone():
         each = run(number)
         verdict = detector.judge(each.run, each.measurements)[RETRIEVER]
         assert (verdict.verdict is StageVerdict.FAULTY) == (number % 2 == 0)
+
+
+def test_the_tiers_are_trained_on_what_each_of_them_sees():
+    """The local one on local measurements, the LLM alone on its answers, the second tier on both."""
+    pytest.importorskip("sklearn")
+    pytest.importorskip("catboost")
+    pytest.importorskip("skops")
+    runs = make_judged_runs()
+    trainer = detectors.tier_trainer(Policy.PAPER, 1)
+    both, alone = trainer.fit(runs), trainer.alone().fit(runs)
+    assert not JUDGED & both.local.reads
+    assert JUDGED & both.trained.reads
+    assert trainer.untrained().fit(runs).version == f"untrained-1+{both.local.version}"
+    assert "clues.generator" in both.trained._artifact.manifest.features
+    assert "clues.generator" not in alone.trained._artifact.manifest.features
+
+
+def test_beside_an_undecided_detector_answers_decide_alone():
+    """It judges what can be judged, and says nothing of it."""
+    verdicts = detectors.Undecided().judge(make_run(), make_judged_runs(1)[0].measurements)
+    assert verdicts[GENERATOR].probability == verdicts[GENERATOR].threshold
+    assert verdicts[GENERATOR].fault_types == ()
+    assert verdicts[Stage.RERANKER].verdict is StageVerdict.ABSENT

@@ -16,6 +16,7 @@ from otel_raglog.lab.evaluation.ablation import ablate
 from otel_raglog.lab.evaluation.evaluation import figures_of
 from otel_raglog.lab.evaluation.outcomes import judge_all
 from otel_raglog.lab.evaluation.retraining import LeaveOut, leave_out, parts_of, splits_of
+from otel_raglog.lab.references.correctness import By, Correctness, Judged
 
 
 def run(number, *, faulty, value, **more):
@@ -50,6 +51,14 @@ def test_natural_and_injected_runs_stand_apart(found):
     assert (found.natural.runs, found.natural.pooled.f1) == (3, pytest.approx(2 / 3))
     assert (found.injected.runs, found.injected.pooled.faulty) == (2, 1)
     assert (found.injected.pooled.recall, found.injected.pooled.fpr) == (1.0, 1.0)
+
+
+def test_right_answers_are_part_of_it_where_they_are_known(found):
+    """By run id; without them there is nothing."""
+    assert found.correctness is None
+    answers = {"r1": Judged("r1", Correctness.CORRECT, By.LLM)}
+    some = figures_of(judge_all(RUNS, FakeDetector()), answers=answers, draws=0)
+    assert some.correctness.right == 5
 
 
 def test_without_injections_there_are_no_figures_of_them():

@@ -10,8 +10,10 @@ from otel_raglog.lab.evaluation.evaluation import figures_of
 from otel_raglog.lab.evaluation.json_figures import Setting, to_json
 from otel_raglog.lab.evaluation.outcomes import judge_all
 from otel_raglog.lab.evaluation.retraining import LeaveOut, leave_out, parts_of, splits_of
+from otel_raglog.lab.references.correctness import By, Correctness, Judged
 from otel_raglog.model import Stage
 
+ANSWERS = {"r1": Judged("r1", Correctness.WRONG, By.RECORD)}
 SETTING = Setting("rules-1", "paper", "as it is", unlabelled_runs=2, skipped_runs=1)
 RUNS = [
     labelled(
@@ -70,3 +72,21 @@ def test_what_else_is_said(figures):
     assert figures["injections"][0]["recall"] == 1.0
     assert figures["ablation"][0]["name"] == "all"
     assert {each["kind"] for each in figures["left_out"]["parts"]} == {"fault_type", "injection"}
+
+
+def test_correctness_has_a_key_of_its_own(figures):
+    """Null where nothing is known of any answer; verdicts, hidden faults and wrong answers else."""
+    assert figures["correctness"] is None
+    judged = judge_all(RUNS, FakeDetector())
+    found = to_json(figures_of(judged, answers=ANSWERS, draws=0), SETTING)["correctness"]
+    assert found["answers"] == {"correct": 0, "partly": 0, "wrong": 6, "unknown": 0}
+    assert found["by"]["record"] == 6
+    assert found["verdicts"]["faulty"]["wrong"] == 3
+    assert found["labels"]["ok"]["wrong"] == 3
+    hidden, wrong = found["hidden_faults"], found["wrong_answers"]
+    assert (hidden["right_answers"], hidden["by_labels"], hidden["by_both"]) == (0, 0, 0)
+    assert list(hidden["stages"]) == [stage.value for stage in Stage]
+    assert (wrong["n"], wrong["same"], wrong["agreement"]) == (6, 3, 0.5)
+    assert wrong["first_faulty_stage"]["by_labels"]["retriever"] == 3
+    assert wrong["first_faulty_stage"]["by_verdicts"]["none"] == 0
+    assert (wrong["both_name_one"], wrong["same_named"]) == (3, 3)

@@ -9,6 +9,7 @@ from otel_raglog.lab.evaluation.ablation import ablate
 from otel_raglog.lab.evaluation.evaluation import figures_of
 from otel_raglog.lab.evaluation.json_figures import Setting
 from otel_raglog.lab.evaluation.tables import print_evaluation
+from otel_raglog.lab.references.correctness import By, Correctness, Judged
 
 
 def printed(evaluation, **setting):
@@ -81,6 +82,30 @@ def test_every_other_figure_has_a_table():
         assert title in text
     assert "retriever.bad" in text
     assert line(text, "without rules")[2] == "0.00"
+
+
+def test_right_and_wrong_answers_have_tables_where_they_are_known():
+    """Who said so, hidden faults, and the first faulty stage of wrong answers."""
+    rows = [
+        judged(
+            labelled({RETRIEVER: True}, run_id=each, group=each), {RETRIEVER: 0.9, GENERATOR: 0.1}
+        )
+        for each in ("a", "b")
+    ]
+    assert "answer is right" not in printed(figures_of(rows, draws=0))
+    answers = {
+        "a": Judged("a", Correctness.CORRECT, By.RECORD),
+        "b": Judged("b", Correctness.WRONG, By.WORDS),
+    }
+    text = printed(figures_of(rows, answers=answers, draws=0))
+    assert "Runs by whether the answer is right (1 by the record, 1 by their words)" in text
+    assert line(text, "faulty") == ["faulty", "1", "0", "1", "0", "1", "0", "1", "0"]
+    assert "Hidden faults" in text
+    assert "First faulty stage of wrong answers" in text
+    lines = [each.split() for each in text.splitlines()]
+    assert ["retriever", "1", "1", "1", "1"] in lines
+    assert ["retriever", "1", "1", "1"] in lines
+    assert ["the", "same", "1", "1", "1"] in lines
 
 
 def detector_says(detector, run):
