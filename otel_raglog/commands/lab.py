@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
 import typer
 
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
+from otel_raglog.clock import SystemClock
+from otel_raglog.commands.analyze import report_problems
+from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.config import read_secret
 from otel_raglog.errors import BadInput
 from otel_raglog.lab.corpus import Corpus, read_corpus, thinned
 from otel_raglog.lab.inject.registry import faults_named
+from otel_raglog.lab.judges.agreement import Agreement, agreement_in
+from otel_raglog.lab.judges.clients import key_variable, patient_client
+from otel_raglog.lab.judges.judge import Judge
+from otel_raglog.lab.judges.labelling import failures_of, label_all
+from otel_raglog.lab.judges.naming import JudgeName, judge_named, two_judges
+from otel_raglog.lab.judges.panel import Panel
 from otel_raglog.lab.labels import label
 from otel_raglog.lab.laboratory import Lab, absorbed
 from otel_raglog.lab.llm import ChatModel
 from otel_raglog.lab.pipelines.registry import pipelines_named, with_models
 from otel_raglog.lab.pipelines.rerankers import CrossEncoder
+from otel_raglog.lab.raglog_faults import import_release
+from otel_raglog.lab.raglog_fields import read_fields_file
 from otel_raglog.lab.records import OFFLINE_MODEL, RecordFile, read_records
 from otel_raglog.lab.splits import Part
+from otel_raglog.model import Stage
 
 lab_app = typer.Typer(
     help="Run real local RAG pipelines over corpora with known evidence, put faults into them, label them.",
@@ -155,15 +169,50 @@ def inject(
 @lab_app.command("label")
 def relabel(
     records: Annotated[Path, typer.Argument(help="Run records.", metavar="RUNS")],
-    corpus: Corpora,
     out: Out,
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option("--corpus", help="Label by the evidence of this corpus; several times."),
+    ] = None,
+    judges: Annotated[
+        str | None,
+        typer.Option(help="Label by two LLMs that see the references: A,B, each provider:model."),
+    ] = None,
+    adjudicator: Annotated[
+        str | None, typer.Option(help="A third LLM, which decides where the judges differ.")
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option("--endpoint", help="Address of judges without one of their own (…@http://…)."),
+    ] = None,
+    key_from: Annotated[
+        str | None,
+        typer.Option(
+            "--key-from",
+            help="Environment variable with the judges' key. Default: ANTHROPIC_API_KEY or "
+            "OPENAI_API_KEY, for the providers' own addresses alone.",
+        ),
+    ] = None,
+    parallel: Annotated[
+        int, typer.Option("--parallel", min=1, max=64, help="Runs judged at once.")
+    ] = 4,
     seed: Seed = 0,
 ) -> None:
-    """Label run records anew, of the lab or of your own pipelines, by the corpus's evidence.
+    """Label run records anew, of the lab or of your own pipelines.
 
-    A record's group names corpus and question (corpus:question).
+    With --corpus by the corpus's evidence; a record's group names corpus and question
+    (corpus:question). With --judges and --adjudicator by LLMs: they state findings, fixed rules make
+    the labels; goes on where an interrupted call stopped. The texts of the runs are sent to them.
     """
-    lab = Lab(tuple(map(read_corpus, corpus)), (), MiniLmEncoder(), seed=seed)
+    if (corpus is None) == (judges is None):
+        raise BadInput("lab label needs either --corpus or --judges A,B with --adjudicator C")
+    if judges is not None:
+        if adjudicator is None:
+            raise BadInput("--judges needs --adjudicator, which decides where they differ")
+        names = (*two_judges(judges, endpoint), judge_named(adjudicator, endpoint))
+        _label_by_judges(records, out, names, key_from, parallel, seed)
+        return
+    lab = Lab(tuple(map(read_corpus, corpus or ())), (), MiniLmEncoder(), seed=seed)
     if out.exists():
         raise BadInput(f"{out} is there already")
     found = list(read_records(records))
@@ -177,6 +226,90 @@ def relabel(
             file.append(labelled)
             tell("Labelling", number, len(found))
     _summary(out)
+
+
+@lab_app.command("import-raglog-faults")
+def import_raglog_faults(
+    folder: Annotated[
+        Path, typer.Argument(help="The unpacked release, or a part of it.", metavar="FOLDER")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Run records, JSON lines; written anew.")],
+    fields: Annotated[
+        Path | None,
+        typer.Option("--fields", help="YAML file that says where the release has what."),
+    ] = None,
+) -> None:
+    """Turn the RAGLog Faults release into run records with labels, for train and evaluate.
+
+    Exit code 0: done; 2: bad usage or input: what could not be read is named, the rest is written.
+    """
+    mapping = read_fields_file(fields)
+    with showing_progress() as tell:
+        imported = import_release(folder, mapping, tell)
+    out.unlink(missing_ok=True)
+    file = RecordFile(out)
+    for record in imported.records:
+        file.append(record)
+    _summary(out)
+    sys.stdout.writelines(f"  read as {key}: {path}\n" for key, path in imported.found.items())
+    report_problems([*imported.notes, *imported.problems])
+    if imported.problems:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _label_by_judges(
+    records: Path,
+    out: Path,
+    names: tuple[JudgeName, JudgeName, JudgeName],
+    key_from: str | None,
+    parallel: int,
+    seed: int,
+) -> None:
+    found = list(read_records(records))
+    if not found:
+        raise BadInput(f"{records} holds no runs")
+    judges = []
+    for name in names:
+        variable = key_variable(name, key_from)
+        client = patient_client(
+            name,
+            read_secret(variable) if variable else None,
+            connections=parallel,
+            clock=SystemClock(),
+            random=Random(seed),  # noqa: S311  waits, no secrets
+            wait=_wait,
+        )
+        judges.append(Judge(name.text, client))
+    try:
+        panel = Panel(judges[0], judges[1], judges[2], lambda run_id: Random(f"{seed} {run_id}"))  # noqa: S311  an order, no secret
+        with showing_progress() as tell:
+            problems = label_all(found, panel, out, parallel=parallel, tell=tell)
+    finally:
+        for judge in judges:
+            judge.client.close()
+    _summary(out)
+    labelled = list(read_records(out))
+    sys.stdout.writelines(f"  {line}\n" for line in _agreement_lines(agreement_in(labelled)))
+    failed = [f"{r['id']}: {why}" for r in labelled for why in failures_of(r)]
+    report_problems([*problems, *failed])
+    if problems:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _wait(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False
+
+
+def _agreement_lines(found: Mapping[Stage | None, Agreement]) -> Iterator[str]:
+    yield f"{'judges':10} {'both':>6} {'agree':>6} {'kappa':>6} {'adjudicated':>12} {'unlabelled':>11}"
+    for stage, each in found.items():
+        share = "-" if each.share is None else f"{each.share:.2f}"
+        kappa = "-" if each.kappa is None else f"{each.kappa:.2f}"
+        yield (
+            f"{stage or 'overall':10} {each.both:6} {share:>6} {kappa:>6} "
+            f"{each.adjudicated:12} {each.unlabelled:11}"
+        )
 
 
 def _chat(endpoint: str | None, model: str | None, key_from: str, seed: int) -> ChatModel | None:

@@ -3,12 +3,16 @@
 import json
 
 import pytest
+from judge_server import JudgeServer
+from judged_records import findings, run_record
 from lab_kit import WordVectors, other_corpus, small_corpus, write_corpus
+from raglog_release import write_lines, write_release
 from typer.testing import CliRunner
 
+from otel_raglog.commands import app
 from otel_raglog.commands import lab as lab_command
 from otel_raglog.commands.lab import lab_app
-from otel_raglog.errors import BadInput
+from otel_raglog.errors import BadInput, ConfigError
 
 
 @pytest.fixture
@@ -105,3 +109,105 @@ def test_an_endpoint_rewrites_and_answers(call, tmp_path, httpserver, monkeypatc
     assert {record["answer"] for record in _read(out)} == {"It was 1931."}
     assert {record["model"] for record in _read(out)} == {"tiny"}
     assert _read(out)[0]["rewrites"] == ["It was 1931."]
+
+
+def _invoke(*arguments, exit_code=0):
+    found = CliRunner().invoke(app, [*map(str, arguments)])
+    if isinstance(found.exception, Exception) and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    assert found.exit_code == exit_code, found.output
+    return found
+
+
+@pytest.fixture
+def judges():
+    """A server with three models: the second finds a dropped constraint, the third does not."""
+
+    def answer(request):
+        dropped = ["1931"] if request.body["model"] == "b" else []
+        return json.dumps(findings(rewriter__dropped_constraints=dropped))
+
+    with JudgeServer(answer) as server:
+        yield server
+
+
+def test_labels_by_judges_are_made_over_a_real_socket(tmp_path, judges):
+    """Where two differ the third decides; agreement and kappa are printed, per stage and overall."""
+    runs, out = tmp_path / "runs.jsonl", tmp_path / "labelled.jsonl"
+    write_lines(runs, [run_record("r1"), run_record("r2", reranked=None)])
+    arguments = ("lab", "label", runs, "--out", out, "--judges", "a,openai:b", "--adjudicator", "c",
+                 "--endpoint", judges.url_openai)  # fmt: skip
+    printed = _invoke(*arguments).output
+    first, second = _read(out)
+    assert first["labels"]["rewriter"]["labelled_by"] == "adjudicator"
+    assert first["labels"]["rewriter"]["faulty"] is False
+    assert "reranker" not in second["labels"]
+    lines = [line.split() for line in printed.splitlines()]
+    assert ["rewriter", "2", "0.00", "0.00", "2", "0"] in lines
+    assert ["generator", "2", "1.00", "-", "0", "0"] in lines
+    assert ["overall", "11", "0.82", "0.00", "2", "0"] in lines
+    assert judges.count() == 6
+    _invoke(*arguments)
+    assert judges.count() == 6
+
+
+def test_a_judge_without_a_key_is_refused_before_anything_is_sent(tmp_path, monkeypatch):
+    """With the variable that holds it."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    write_lines(tmp_path / "runs.jsonl", [run_record()])
+    arguments = ("lab", "label", tmp_path / "runs.jsonl", "--out", tmp_path / "out.jsonl")
+    judges = ("--judges", "claude-x,claude-y", "--adjudicator", "claude-z")
+    with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY"):
+        _invoke(*arguments, *judges)
+    with pytest.raises(BadInput, match="needs --adjudicator"):
+        _invoke(*arguments, *judges[:2])
+    with pytest.raises(BadInput, match="either --corpus or --judges"):
+        _invoke(*arguments)
+    with pytest.raises(BadInput, match="holds no runs"):
+        _invoke("lab", "label", tmp_path / "none", *arguments[3:], *judges)
+
+
+def test_runs_of_which_a_judge_failed_are_listed(tmp_path, judges):
+    """On stderr, with the reason; the rest is labelled."""
+    judges.answer = lambda request: (
+        "no JSON" if request.body["model"] == "b" and "Which one?" in request.prompt
+        else json.dumps(findings())
+    )  # fmt: skip
+    runs, out = tmp_path / "runs.jsonl", tmp_path / "labelled.jsonl"
+    write_lines(
+        runs,
+        [run_record("r1"), run_record("r2", question="Which one?"), {"id": "r3", "retrieved": 7}],
+    )
+    arguments = ("--judges", "a,b", "--adjudicator", "c", "--endpoint", judges.url_openai)
+    found = _invoke("lab", "label", runs, "--out", out, *arguments, exit_code=2)
+    assert "r2: openai:b: the reply holds no JSON object" in found.stderr
+    assert "'r3'" in found.stderr
+    assert [bool(each["labels"]) for each in _read(out)] == [True, False]
+
+
+def test_an_imported_release_can_be_trained_on(tmp_path):
+    """With one command each; what was read as what is printed."""
+    folder, out = write_release(tmp_path / "release", 36), tmp_path / "runs.jsonl"
+    printed = _invoke("lab", "import-raglog-faults", folder, "--out", out).stdout
+    assert "36 natural runs, 0 injected" in printed
+    assert "read as id: run_id" in printed
+    config = tmp_path / "config.yaml"
+    config.write_text("analysis:\n  checks: [rules]\n")
+    _invoke("train", out, "--out", tmp_path / "model", "--config", config)
+    assert (tmp_path / "model" / "manifest.json").exists()
+
+
+def test_what_could_not_be_imported_is_named(tmp_path):
+    """The rest is written, anew, and the exit code says so; other names come from a file."""
+    folder, out = write_release(tmp_path / "release", 3), tmp_path / "runs.jsonl"
+    _invoke("lab", "import-raglog-faults", folder, "--out", out)
+    write_lines(
+        folder / "more.jsonl", [{"run_id": "x", "frage": "q", "labels": {"generator": "hm"}}]
+    )
+    found = _invoke("lab", "import-raglog-faults", folder, "--out", out)
+    assert "1 objects are no runs" in found.stderr
+    (tmp_path / "fields.yaml").write_text("question: [question, frage]")
+    arguments = (folder, "--out", out, "--fields", tmp_path / "fields.yaml")
+    found = _invoke("lab", "import-raglog-faults", *arguments, exit_code=2)
+    assert "more.jsonl, line 1: labels.generator" in found.stderr
+    assert len(_read(out)) == 3
