@@ -1,18 +1,20 @@
-"""Accepted requests to journal records, and their held spans to the assembler's queue."""
+"""Accepted requests, and spans of our own, to journal records; held spans to the assembler's queue."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import structlog
 
-from otel_raglog.errors import BadInput
+from otel_raglog.errors import BadInput, TooLarge, Unavailable
 from otel_raglog.journal.decisions import StoredRequest
 from otel_raglog.journal.journal import Journal, Recovered
-from otel_raglog.model import Decision, Payload, Piece, Signal
+from otel_raglog.ledger import Ledger
+from otel_raglog.model import Decision, Headers, Payload, Piece, RawSpan, Signal
 from otel_raglog.receive.inbox import Arrival, HeldQueue
 from otel_raglog.receive.sifting import Sifter
-from otel_raglog_exporters.grouping import encode_payload
+from otel_raglog_exporters.grouping import encode_payload, split_spans
 
 _log = structlog.get_logger()
 
@@ -56,7 +58,7 @@ class JournalInbox:
         return +items
 
     def _restore(self, number: int, request: StoredRequest, decided: frozenset[int]) -> int:
-        if request.signal is not Signal.TRACES:
+        if request.own or request.signal is not Signal.TRACES:
             return self._pass_whole(number, request, request.items)
         try:
             sifted = self._sifter.sift(request.body)
@@ -87,3 +89,35 @@ class JournalInbox:
         payload = Payload(request.signal, request.body, items, request.headers)
         self._journal.pass_on(Decision(request.signal, items, (Piece(number),)), payload)
         return items
+
+
+class OwnSpans:
+    """Sends spans that we made: kept in the journal and delivered like those that came in.
+
+    They count as received, so that the balance of spans holds; when the journal refuses, they are
+    rejected, and nobody sends them again.
+    """
+
+    def __init__(self, journal: Journal, ledger: Ledger) -> None:
+        self._journal = journal
+        self._ledger = ledger
+
+    def send(self, spans: Sequence[RawSpan], headers: Headers) -> bool:
+        """Write spans down and pass them on, with the headers of those that they are about.
+
+        Returns whether the journal took them all.
+        """
+        taken = [self._accept(encode_payload(part, headers)) for part in split_spans(spans)]
+        return all(taken)
+
+    def _accept(self, payload: Payload) -> bool:
+        self._ledger.received(Signal.TRACES, payload.items)
+        try:
+            self._journal.accept(payload, payload, own=True)
+        except Unavailable:
+            self._ledger.rejected(Signal.TRACES, "unavailable", payload.items)
+        except TooLarge:
+            self._ledger.rejected(Signal.TRACES, "too_large", payload.items)
+        else:
+            return True
+        return False

@@ -1,4 +1,7 @@
-"""Held traces to reports: decode, map, measure and judge, on the calling thread."""
+"""Held traces to reports: decode, map, measure and judge, on the calling thread.
+
+Where an LLM is asked, that goes on beside it.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.conventions.registry import BUILT_IN
 from otel_raglog.detect.detector import Detector
 from otel_raglog.errors import BadInput
+from otel_raglog.llm_tier import Asked, LlmTier
+from otel_raglog.mapping.feedback import is_disliked
 from otel_raglog.mapping.mapping import map_trace
-from otel_raglog.model import HeldTrace, Measurement, Report, Run, Span, Tier, Trace
+from otel_raglog.model import HeldTrace, JudgeUse, Measurement, Report, Run, Span, Tier, Trace
 from otel_raglog.receive.span import decode_span
 from otel_raglog.report.building import build_report
 
@@ -37,6 +42,18 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
+class Assessed:
+    """What the local tier says of a run, and the LLM that is asked about it, if one is."""
+
+    report: Report
+    asked: Asked | None = None
+
+    def final(self) -> Report:
+        """Return the final report; wait for the LLM if need be."""
+        return self.report if self.asked is None else self.asked.final(self.report)
+
+
+@dataclass(frozen=True, slots=True)
 class Analyser:
     """The whole local line from spans to verdicts."""
 
@@ -48,6 +65,7 @@ class Analyser:
     conventions: ConventionSet = BUILT_IN
     without: tuple[str, ...] = ()
     """The groups of checks that the detector reads and that do not run."""
+    llm: LlmTier | None = None
 
     @property
     def detector_version(self) -> str:
@@ -77,12 +95,17 @@ class Analyser:
         return Mapped(trace, runs, spent / max(1, len(runs)))
 
     def reports_of(self, mapped: Mapped) -> tuple[Report, ...]:
-        """Return the report of each run."""
-        return tuple(self._judge(run, mapped.seconds) for run in mapped.runs)
+        """Return the final report of each run; wait for the LLM where it is asked."""
+        return tuple(assessed.final() for assessed in self.assess_all(mapped))
 
     def judge(self, run: Run) -> Report:
-        """Return the report of ``run``."""
-        return self._judge(run, 0.0)
+        """Return the final report of ``run``; wait for the LLM where it is asked."""
+        return self.assess(run).final()
+
+    def assess_all(self, mapped: Mapped) -> tuple[Assessed, ...]:
+        """Return what the local tier says of each run, the LLM being asked about some."""
+        disliked = self.llm is not None and is_disliked(mapped.trace.spans)
+        return tuple(self.assess(run, mapped.seconds, disliked=disliked) for run in mapped.runs)
 
     def measure(self, run: Run) -> tuple[Run, tuple[Measurement, ...]]:
         """Return what the detector is given: ``run``, with a note if need be, and measurements.
@@ -99,7 +122,22 @@ class Analyser:
             return run, ()
         return run, measure(run, checks, self.failures)
 
-    def _judge(self, run: Run, spent_seconds: float) -> Report:
+    def assess(self, run: Run, spent_seconds: float = 0.0, *, disliked: bool = False) -> Assessed:
+        """Return what the local tier says of ``run``, the LLM being asked about it if it is chosen.
+
+        ``disliked``: its user marked it as bad.
+        """
+        llm = self.llm
+        # First: the answers take longer than all that is measured here.
+        chosen = None if llm is None else llm.before(run, disliked=disliked)
+        report = self._local(run, spent_seconds)
+        if llm is not None and chosen is None:
+            chosen = llm.after(report.run, report.verdicts)
+        if isinstance(chosen, JudgeUse):
+            return Assessed(replace(report, judge=chosen))
+        return Assessed(report, chosen)
+
+    def _local(self, run: Run, spent_seconds: float) -> Report:
         started = self.clock.perf_counter()
         run, measurements = self.measure(run)
         verdicts = self.detector.judge(run, measurements)

@@ -9,16 +9,23 @@ from dataclasses import replace
 import structlog
 from prometheus_client import CollectorRegistry
 
-from otel_raglog.acceptance import JournalInbox
+from otel_raglog.acceptance import JournalInbox, OwnSpans
+from otel_raglog.asking import Asking
 from otel_raglog.assemble.assembler import Assembler
 from otel_raglog.assemble.policy import CompletionPolicy
 from otel_raglog.assemble.worker import Worker
-from otel_raglog.building import build_analyser, build_conventions, build_markers
+from otel_raglog.building import (
+    build_analyser,
+    build_conventions,
+    build_markers,
+    llm_options,
+)
 from otel_raglog.clock import SystemClock
 from otel_raglog.delivery import Delivery
 from otel_raglog.errors import ConfigError
 from otel_raglog.ledger import Ledger
 from otel_raglog.mapping.fragments import JoinBy
+from otel_raglog.marking import Marking
 from otel_raglog.memory_budget import MemoryBudget
 from otel_raglog.options import Config, Hold
 from otel_raglog.outlet import Outlet
@@ -42,6 +49,7 @@ _LAST_SECONDS = 1.0
 _HELD_SHARE = 2
 _BACKLOG_SHARE = 4
 _JOIN_SHARE = 8
+_FEEDBACK_SHARE = 16
 _INSTANCE_BYTES = 8
 _NO_LIMITS = {"max_request_bytes": 2**62, "max_spans_per_request": 2**62}
 _log = structlog.get_logger()
@@ -153,6 +161,8 @@ class Service:
             self._pipeline.stop(self._left(deadline))
             self._outlet.give_up()
             self._pipeline.stop(_LAST_SECONDS)
+        if self._analyser.llm is not None:
+            self._analyser.llm.close(0.0)
         self._delivery.stop(max(_LAST_SECONDS, self._left(deadline)))
         self._delivery.close()
         self._servers["health"].stop(0.5)
@@ -203,17 +213,20 @@ class Service:
 
     def _build_pipeline(self, budget_bytes: int) -> Pipeline:
         config = self._config
+        options = AnnotationOptions(config.annotations.openinference_evaluations)
+        self._analyser = build_analyser(
+            config.analysis,
+            quote_text=config.explanations.quote_text,
+            failures=self.metrics,
+            conventions=self._conventions,
+            llm=llm_options(config.judge),
+        )
+        exemplars = ExemplarChoice(config.metrics.exemplars_per_minute, self._clock)
         return Pipeline(
-            build_analyser(
-                config.analysis,
-                quote_text=config.explanations.quote_text,
-                failures=self.metrics,
-                conventions=self._conventions,
-            ),
+            self._analyser,
             self._outlet,
             self.metrics,
-            ExemplarChoice(config.metrics.exemplars_per_minute, self._clock),
-            AnnotationOptions(config.annotations.openinference_evaluations),
+            Marking(self.metrics, exemplars, options),
             backlog_traces=config.analysis.backlog_traces,
             backlog_bytes=budget_bytes // _BACKLOG_SHARE,
             remember_traces=config.hold.remember_traces,
@@ -221,6 +234,23 @@ class Service:
                 config.analysis.max_trace_spans, int(config.analysis.max_trace_text_mib * _MIB)
             ),
             room=self._build_room(budget_bytes),
+            asking=self._build_asking(budget_bytes, options),
+        )
+
+    def _build_asking(self, budget_bytes: int, options: AnnotationOptions) -> Asking | None:
+        llm = self._analyser.llm
+        if llm is None:
+            return None
+        own = OwnSpans(self._delivery.journal, self.ledger)
+        return Asking(
+            llm,
+            own.send,
+            self.metrics,
+            options,
+            self._clock,
+            secrets.token_bytes,
+            hold_seconds=self._config.hold.escalated_seconds,
+            remember_bytes=budget_bytes // _FEEDBACK_SHARE if self._config.judge.feedback else 0,
         )
 
     def _build_room(self, budget_bytes: int) -> WaitingRoom | None:
@@ -292,6 +322,11 @@ class Service:
                 "raglog_fragments_pending",
                 "Traces that wait for the other traces of their run.",
                 lambda: self._pipeline.waiting_fragments,
+            ),
+            (
+                "raglog_judge_pending",
+                "Traces whose runs an LLM is asked about.",
+                lambda: self._pipeline.asking,
             ),
             ("raglog_journal_bytes", "Size of the journal.", lambda: journal.size_bytes),
             (

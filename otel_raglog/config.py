@@ -20,14 +20,17 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from otel_raglog.errors import ConfigError
-from otel_raglog.options import Config
+from otel_raglog.options import Config, Judge
 from otel_raglog.plain_errors import in_words, is_key, shown
 
 ENV_PREFIX = "OTEL_RAGLOG_"
 ENV_DELIMITER = "__"
 CONFIG_FILE_VARIABLE = "OTEL_RAGLOG_CONFIG"
 _NEARLY_THE_SAME = 0.75
-_NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE})
+JUDGE_KEY_VARIABLE = "OTEL_RAGLOG_JUDGE_KEY"
+"""Holds the key of the LLM that judges: a secret, and so no option."""
+
+_NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE, JUDGE_KEY_VARIABLE})
 
 _OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  to compare
 
@@ -69,6 +72,29 @@ def read_secret(variable: str, environ: Mapping[str, str] | None = None) -> str 
     return (os.environ if environ is None else environ).get(variable) or None
 
 
+def read_judge_key(options: Judge, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return the key of the LLM that judges; ``None`` without one.
+
+    Raises:
+        ConfigError: the named variable is not set, or the named file cannot be read or is empty.
+    """
+    if options.key_file is not None:
+        try:
+            key = options.key_file.read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise ConfigError(f"judge.key_file: cannot read {options.key_file}: {why}") from None
+        if not key:
+            raise ConfigError(f"judge.key_file: {options.key_file} is empty")
+        return key
+    if options.key_from is None:
+        return read_secret(JUDGE_KEY_VARIABLE, environ)
+    key = read_secret(options.key_from, environ) or ""
+    if not key:
+        raise ConfigError(f"judge.key_from: the variable {options.key_from} is not set")
+    return key
+
+
 def _with_folders(config: Config, variables: Mapping[str, str]) -> Config:
     """Fill in the folders that were not named."""
     journal, dead_letters = config.journal, config.dead_letters
@@ -79,7 +105,14 @@ def _with_folders(config: Config, variables: Mapping[str, str]) -> Config:
     if dead_letters.path is None and journal.path is not None and journal.enabled:
         folder = journal.path / "dead-letters"
         dead_letters = dead_letters.model_copy(update={"path": folder})
-    return config.model_copy(update={"journal": journal, "dead_letters": dead_letters})
+    judge = config.judge
+    if judge.budget.path is None and journal.path is not None and journal.enabled:
+        spent = journal.path / "judge-spent.json"
+        budget = judge.budget.model_copy(update={"path": spent})
+        judge = judge.model_copy(update={"budget": budget})
+    return config.model_copy(
+        update={"journal": journal, "dead_letters": dead_letters, "judge": judge}
+    )
 
 
 def _refuse_loops(config: Config) -> None:

@@ -811,8 +811,35 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeUse:
+    """What came of asking an LLM about a run, or why it was not asked.
+
+    ``skipped`` is a short snake_case word when no call was made, else empty. ``prompt_tokens`` are
+    all that were sent, ``cached_tokens`` those of them that the provider had in its cache.
+    ``cost_usd`` is ``None`` when the model's price is not known. ``abstained`` are the checks that
+    gave no answer, each with the reason. ``suspected`` are the texts that tried to instruct
+    the LLM, each with how and where; ``left_out`` says what of the run it was not shown.
+    """
+
+    model: str
+    skipped: str = ""
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float = 0.0
+    abstained: tuple[tuple[str, str], ...] = ()
+    suspected: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """All verdicts of a run. ``verdicts`` has a key for every :class:`Stage`."""
+    """All verdicts of a run. ``verdicts`` has a key for every :class:`Stage`.
+
+    ``judge`` is ``None`` where no LLM is configured.
+    """
 
     run: Run
     verdict: RunVerdict
@@ -821,8 +848,13 @@ class Report:
     detector_version: str
     tier: Tier
     analysis_seconds: float
-    cost_usd: float = 0.0
     skip_reason: str | None = None
+    judge: JudgeUse | None = None
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the LLM cost, ``None`` when its price is not known."""
+        return self.judge.cost_usd if self.judge is not None else 0.0
 
     @property
     def faulty_stages(self) -> tuple[Stage, ...]:

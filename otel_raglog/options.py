@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -148,6 +149,13 @@ class Hold(_Section):
     remember_traces: int = Field(
         100_000, gt=0, description="Released traces remembered for late spans."
     )
+    escalated_seconds: float = Field(
+        10,
+        ge=0,
+        le=_LONGEST_SECONDS,
+        description="Longest further hold of a run that an LLM is asked about; if its answers come "
+        "later, the spans carry the local verdict, and the LLM's follows in a span of its own.",
+    )
 
 
 class Analysis(_Section):
@@ -208,6 +216,134 @@ class Analysis(_Section):
         description="Most MiB of token vectors kept by text hash (0.15 MiB for a chunk of 200 "
         "tokens); 0 keeps none.",
     )
+
+
+class JudgeBudget(_Section):
+    """What the LLM may cost. Kept over restarts."""
+
+    usd_per_hour: float = Field(
+        1,
+        ge=0,
+        description="Most USD in any clock hour (UTC); a model without a price is not limited by it.",
+    )
+    usd_per_day: float = Field(10, ge=0, description="Most USD in any day (UTC).")
+    tokens_per_minute: int = Field(
+        1_000_000, ge=0, description="Most tokens in any minute, prompt and answers; 0: no limit."
+    )
+    path: Path | None = Field(
+        None,
+        description="File that remembers what was spent. Default: judge-spent.json in the journal's "
+        "folder; without a journal, in memory.",
+    )
+
+
+class Judge(_Section):
+    """Checks by an LLM: who is asked, about which runs, and what it may cost."""
+
+    when: Literal["always", "escalate", "sample", "never"] | None = Field(
+        None,
+        description="Which runs an LLM is asked about: always; escalate, where its answer may change "
+        "a verdict; sample, judge.sample of them; never. Default: escalate when there is a key or an "
+        "endpoint, else never.",
+    )
+    provider: Literal["anthropic", "openai"] = Field(
+        "anthropic",
+        description="API that is spoken: anthropic, or openai, which vLLM, Ollama, llama.cpp and "
+        "Gemini's compatible endpoint speak too.",
+    )
+    model: str = Field("claude-haiku-5-5", min_length=1, description="The model's name there.")
+    endpoint: str | None = Field(
+        None,
+        description="Address of the API, such as http://127.0.0.1:11434/v1. Default: the provider's own.",
+    )
+    key_from: str | None = Field(
+        None,
+        description="Environment variable that holds the key. Default: OTEL_RAGLOG_JUDGE_KEY, so that a "
+        "key that is there for your application sends nothing.",
+    )
+    key_file: Path | None = Field(None, description="File that holds the key, instead.")
+    mode: Literal["json", "first_token"] = Field(
+        "json",
+        description="json: five questions, answered in JSON. first_token: many questions of yes and "
+        "no, scored by the probability of the first token, for small local models.",
+    )
+    economy: bool = Field(
+        default=False, description="true: leave out the statement-level check, the costliest."
+    )
+    sample: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.1, description="Share of the runs that are asked about with judge.when: sample."
+    )
+    every_runs: int = Field(
+        1, ge=1, description="Ask about one run in so many of those that judge.when chooses."
+    )
+    every_minutes: float = Field(
+        0, ge=0, le=7 * 24 * 60, description="Ask about one run in so many minutes at most; 0: any."
+    )
+    feedback: bool = Field(
+        default=True,
+        description="true: a run that its user marked as bad is asked about with judge.when: escalate "
+        "or sample, whatever the schedule.",
+    )
+    bands: dict[
+        Stage, tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]]
+    ] = Field(
+        default_factory=dict,
+        description="Per stage, the probabilities between which it is uncertain (escalate). Default: "
+        "those that were learned for the model.",
+    )
+    detector: str | None = Field(
+        None,
+        description="Folder or name of the detector that reads the LLM's answers. Default: the one "
+        "for the model that comes with this version, else a fixed combination, marked untrained.",
+    )
+    budget: JudgeBudget = JudgeBudget()
+    prices: Path | None = Field(
+        None, description="JSON file with prices of your own, of the form of judge/prices.json."
+    )
+    concurrency: int = Field(16, ge=1, le=256, description="Most calls at once.")
+    waiting_runs: int = Field(
+        24,
+        ge=1,
+        description="Most runs that wait for an LLM at once; others keep their local verdict.",
+    )
+    timeout_seconds: float = Field(
+        30, gt=0, le=600, description="Longest time of a call, and of all tries of a check."
+    )
+    tries: int = Field(3, ge=1, le=10, description="Most tries of a call that may work later.")
+    max_prompt_tokens: int = Field(
+        8_000, ge=500, description="Most tokens of a run's texts in a prompt, roughly."
+    )
+    max_excluded_chunks: int = Field(
+        8,
+        ge=0,
+        description="Most chunks shown that were retrieved and not passed on: the likeliest.",
+    )
+    max_reply_kib: int = Field(1_024, ge=16, description="Largest reply, KiB.")
+    redact: tuple[str, ...] = Field(
+        (),
+        description="Regular expressions; what they match is replaced by [redacted] before anything "
+        "is sent.",
+    )
+
+    @field_validator("redact")
+    @classmethod
+    def _each_compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        return patterns
+
+    @field_validator("bands")
+    @classmethod
+    def _bands_rise(
+        cls, bands: dict[Stage, tuple[float, float]]
+    ) -> dict[Stage, tuple[float, float]]:
+        for stage, (low, high) in bands.items():
+            if low > high:
+                raise ValueError(f"{stage.value}: the lower end is above the upper one")
+        return bands
 
 
 class Conventions(_Section):
@@ -373,6 +509,7 @@ class Config(_Section):
     hold: Hold = Hold()
     conventions: Conventions = Conventions()
     analysis: Analysis = Analysis()
+    judge: Judge = Judge()
     join: Join = Join()
     explanations: Explanations = Explanations()
     annotations: Annotations = Annotations()

@@ -5,26 +5,26 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import structlog
 
 from otel_raglog.analysis import Analyser
+from otel_raglog.asking import Asking
+from otel_raglog.judged import Judged
+from otel_raglog.marking import Marking, Marks
 from otel_raglog.model import HeldTrace, Report, Span, Trace, WireSpan
 from otel_raglog.outlet import Outlet
-from otel_raglog.report.annotations import (
-    AnnotationOptions,
-    annotate,
-    annotate_joined,
-    annotate_late,
-    may_be_rag,
-)
-from otel_raglog.telemetry import ExemplarChoice, RunMetrics
+from otel_raglog.report.annotations import annotate_joined
+from otel_raglog.telemetry import RunMetrics
 from otel_raglog.waiting import Leaving, Settled, Waiting, WaitingRoom, settle
 
 _IDLE_SECONDS = 0.1
 _LAST_SECONDS = 1.0
+
+T = TypeVar("T")
 _log = structlog.get_logger()
 
 
@@ -49,6 +49,13 @@ def _characters(span: Span) -> int:
 @dataclass(frozen=True, slots=True)
 class _LateSpan:
     """A late span whose trace is still waiting to be judged."""
+
+    span: WireSpan
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedAt:
+    """A late span that has left, and that may bear a user's feedback."""
 
     span: WireSpan
 
@@ -84,7 +91,8 @@ class Pipeline:
     and counted in ``raglog_skipped_total``.
 
     With a waiting ``room``, traces that are only a part of a run wait there for the others of it;
-    what is joined is judged once and leaves at once.
+    what is joined is judged once and leaves at once. With ``asking``, traces of runs that an LLM is
+    asked about are held for its answers for a while; what it says later follows in spans of its own.
     """
 
     def __init__(
@@ -92,26 +100,26 @@ class Pipeline:
         analyser: Analyser,
         outlet: Outlet,
         metrics: RunMetrics,
-        exemplars: ExemplarChoice,
-        options: AnnotationOptions,
+        marking: Marking,
         *,
         backlog_traces: int,
         backlog_bytes: int,
         remember_traces: int,
         limits: TraceLimits = TraceLimits(),
         room: WaitingRoom | None = None,
+        asking: Asking | None = None,
     ) -> None:
         self._limits = limits
         self._room = room
+        self._asking = asking
         self._analyser = analyser
         self._outlet = outlet
         self._metrics = metrics
-        self._exemplars = exemplars
-        self._options = options
+        self._marking = marking
         self._late_additions = LateAdditions(remember_traces)
         self._max_backlog_bytes = backlog_bytes
         self._backlog_bytes = 0
-        self._backlog: queue.Queue[HeldTrace | _LateSpan] = queue.Queue(backlog_traces)
+        self._backlog: queue.Queue[HeldTrace | _LateSpan | _LookedAt] = queue.Queue(backlog_traces)
         self._queued: set[bytes] = set()
         self._queued_lock = threading.Lock()
         self._failures: set[type[Exception]] = set()
@@ -159,12 +167,18 @@ class Pipeline:
 
     @property
     def waiting_bytes(self) -> int:
-        """Memory that these take."""
-        return self._room.size_bytes if self._room is not None else 0
+        """Memory that these take, and traces that wait for an LLM."""
+        rooms = (self._room, self._asking)
+        return sum(room.size_bytes for room in rooms if room is not None)
 
     def restore(self, trace_id: bytes, late_addition: bytes) -> None:
         """Learn what late spans of a trace get that was decided before a restart."""
         self._late_additions.remember(trace_id, late_addition)
+
+    @property
+    def asking(self) -> int:
+        """Runs that an LLM is asked about: those that are held, and those that have left."""
+        return len(self._asking) if self._asking is not None else 0
 
     # ------------------------------------------------------- what the assembler hands over
 
@@ -180,17 +194,28 @@ class Pipeline:
         self._metrics.late_spans.inc(len(spans))
         ready: dict[bytes, list[WireSpan]] = {}
         for span in spans:
-            with self._queued_lock:
-                waiting = span.trace_id in self._queued
-            if waiting or (self._room is not None and span.trace_id in self._room):
-                try:
-                    self._backlog.put_nowait(_LateSpan(span))
-                except queue.Full:
-                    self._outlet.put([span])
-            else:
+            if not (self._waits(span.trace_id) and self._enqueue(_LateSpan(span))):
                 ready.setdefault(span.trace_id, []).append(span)
         for trace_id, own in ready.items():
             self._put_late(trace_id, own)
+            if self._asking is not None and self._asking.remembers(trace_id):
+                for span in own:  # it may say that the user disliked the answer
+                    self._enqueue(_LookedAt(span))
+
+    def _enqueue(self, item: _LateSpan | _LookedAt) -> bool:
+        try:
+            self._backlog.put_nowait(item)
+        except queue.Full:
+            return False
+        return True
+
+    def _waits(self, trace_id: bytes) -> bool:
+        """Tell whether late spans of a trace are for the analysis thread."""
+        with self._queued_lock:
+            if trace_id in self._queued:
+                return True
+        rooms = (self._room, self._asking)
+        return any(room is not None and trace_id in room for room in rooms)
 
     def _put_late(self, trace_id: bytes, spans: Sequence[WireSpan]) -> None:
         addition = self._late_additions.addition(trace_id)
@@ -225,94 +250,157 @@ class Pipeline:
                 item = self._backlog.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 if self._no_more.is_set():
-                    self._empty_room()
-                    return
-                self._let_leave()
-                continue
-            if isinstance(item, _LateSpan):
-                if self._room is None or not self._room.add_late(item.span):
-                    self._put_late(item.span.trace_id, [item.span])
+                    self._attempt(self._empty_room)
+                    if self._attempt(self._let_answered_leave) == (True,):
+                        return
             else:
+                self._take(item)
+            self._attempt(self._let_leave)
+
+    def _take(self, item: HeldTrace | _LateSpan | _LookedAt) -> None:
+        match item:
+            case _LateSpan(span):
+                self._take_late(span)
+            case _LookedAt(span):
+                self._look_at(span)
+            case _:
                 try:
                     self._settle(item)
                 finally:
                     self._forget(item)
-            self._let_leave()
+
+    def _attempt(self, work: Callable[[], T]) -> tuple[T] | None:
+        """Return what ``work`` returns; ``None`` when it raised, which is noted."""
+        try:
+            return (work(),)
+        except Exception as error:  # noqa: BLE001  fail open: no detector may cost a span
+            self._note(error)
+            return None
+
+    def _take_late(self, span: WireSpan) -> None:
+        rooms = (self._asking, self._room)
+        if not any(room is not None and room.add_late(span) for room in rooms):
+            self._put_late(span.trace_id, [span])
+            self._look_at(span)
+
+    def _look_at(self, span: WireSpan) -> None:
+        asking = self._asking
+        if asking is not None:
+            self._attempt(lambda: asking.look_at(span))
 
     def _settle(self, held: HeldTrace) -> None:
         """Let a trace go, with its verdict when there is one."""
         if self._hurrying.is_set():
             self._pass_unjudged(held, "shutdown")
             return
-        try:
-            judged = self._judge(held)
-        except Exception as error:  # noqa: BLE001  fail open: no detector may cost a span
-            self._note(error)
+        judged = self._attempt(lambda: self._judge(held))
+        if judged is None:
             self._pass_unjudged(held, "error")
-            return
-        if judged is None:  # it waits for the other traces of its run
-            return
-        additions, late_addition = judged
-        self._outlet.put(held.spans, additions, trace_id=held.trace_id, late_addition=late_addition)
+        elif judged[0] is not None:  # else it waits for the other traces of its run
+            self._hold_or_let_go(judged[0])
 
-    def _judge(self, held: HeldTrace) -> tuple[dict[bytes, bytes], bytes] | None:
-        """Return what to append to the trace's spans, by id, and to those that come late.
-
-        ``None`` when the trace waits in the room.
-        """
+    def _judge(self, held: HeldTrace) -> Judged | None:
+        """Return what is said of a trace; ``None`` when it waits in the room."""
         trace = self._analyser.decode(held)
+        spans = {span.span_id: span for span in trace.spans}
         if self._limits.passed_by(trace):
             self._metrics.skipped.labels("too_large").inc()
-            return {}, b""
-        if self._room is None:
-            reports = self._analyser.reports(trace)
-        else:
-            mapped = self._analyser.mapped(trace)
-            if self._room.offer(held, mapped):
-                return None
-            reports = self._analyser.reports_of(mapped)
-        return self._annotate(reports, {span.span_id: span for span in trace.spans}, [held])
+            return Judged((held,), (), spans)
+        mapped = self._analyser.mapped(trace)
+        if self._room is not None and self._room.offer(held, mapped):
+            return None
+        asking = self._asking
+        if asking is not None:
+            self._attempt(lambda: asking.look_at_all(trace.spans))
+        return Judged((held,), self._analyser.assess_all(mapped), spans)
 
-    def _annotate(
-        self, reports: Sequence[Report], spans: Mapping[bytes, Span], traces: Sequence[HeldTrace]
-    ) -> tuple[dict[bytes, bytes], bytes]:
-        """Count the reports of traces, and return what to append to their spans."""
-        exemplars = {
-            report.run.run_id: self._exemplars.choose(report.verdict) for report in reports
-        }
-        additions = annotate(
-            reports,
-            spans,
-            self._options,
-            exemplars=frozenset(run_id for run_id, chosen in exemplars.items() if chosen),
-        )
-        judged = [report for report in reports if may_be_rag(report)]
-        late_addition = annotate_late(judged) if judged else b""
-        for held in traces:
-            self._late_additions.remember(held.trace_id, late_addition)
-        for report in reports:
-            if may_be_rag(report):
-                self._metrics.count(report, exemplar=exemplars[report.run.run_id])
-            else:
-                self._metrics.skipped.labels(report.skip_reason or "unknown").inc()
-        return additions, late_addition
+    def _hold_or_let_go(self, judged: Judged) -> None:
+        if self._asking is None or judged.answered or not self._asking.hold(judged):
+            self._let_go(judged)
+
+    def _let_go(self, judged: Judged) -> None:
+        """Let traces go with what is said of them by now, and the late spans with them."""
+        made = self._attempt(lambda: self._marked(judged))
+        if made is None:
+            for held in judged.traces:
+                self._pass_unjudged(held, "error")
+            if self._asking is not None:
+                self._asking.drop(judged)
+        else:
+            ((reports, marks),) = made
+            if len(judged.traces) > 1:
+                self._metrics.joined_traces.inc(len(judged.traces))
+            for held in judged.traces:
+                self._late_additions.remember(held.trace_id, marks.late_addition)
+            self._outlet.put_together(
+                [(held.trace_id, held.spans) for held in judged.traces],
+                marks.additions,
+                late_addition=marks.late_addition,
+            )
+            judged.exemplars = marks.exemplars
+            if judged.answered:
+                self._marking.count(reports, marks.exemplars)
+            if self._asking is not None:
+                self._asking.has_left(judged, reports)
+        for span in judged.late:
+            self._put_late(span.trace_id, [span])
+
+    def _marked(self, judged: Judged) -> tuple[list[Report], Marks]:
+        reports = judged.reports()
+        marks = self._marking.marks(reports, judged.spans)
+        for top in judged.other_tops:
+            own = marks.additions.get(top, b"")
+            marks.additions[top] = own + annotate_joined(reports[0])
+        return reports, marks
+
+    # --------------------------------------------------- runs that an LLM is asked about
+
+    def _let_answered_leave(self) -> bool:
+        """Let traces go whose wait for an LLM is over; return whether none is waited for any more."""
+        asking = self._asking
+        if asking is None:
+            return True
+        hurrying = self._hurrying.is_set()
+        while (
+            not self._abandoned.is_set()
+            and (judged := asking.next_leaving(all_now=hurrying)) is not None
+        ):
+            self._let_go(judged)
+        while (
+            not self._abandoned.is_set()
+            and (judged := asking.next_answered(all_now=hurrying)) is not None
+        ):
+            self._publish(asking, judged)
+        return not len(asking)
+
+    def _publish(self, asking: Asking, judged: Judged) -> None:
+        """Send what an LLM said of runs whose spans have left, and count them."""
+        made = self._attempt(judged.reports)
+        # What cannot be judged again stands as it is on the spans.
+        reports = [each.report for each in judged.assessed] if made is None else made[0]
+        self._attempt(lambda: asking.publish(judged, reports))
+        if judged.counted:
+            asked = zip(judged.assessed, reports, strict=True)
+            self._marking.count_judge([r for each, r in asked if each.asked is not None])
+        else:
+            self._marking.count(reports, judged.exemplars)
+        asking.has_been_counted(judged, reports)
 
     # ------------------------------------------------- traces that are a part of a run
 
     def _let_leave(self) -> None:
-        """Let the fragments go whose wait is over."""
-        if self._room is None:
-            return
-        while not self._abandoned.is_set():
-            try:
-                leaving = self._room.next_leaving()
-            except Exception as error:  # noqa: BLE001  fail open: joining costs no span either
-                self._note(error)
-                self._pass_members_unjudged(self._room.clear(), "error")
+        """Let the traces go whose wait is over."""
+        self._let_answered_leave()
+        room = self._room
+        while room is not None and not self._abandoned.is_set():
+            found = self._attempt(room.next_leaving)
+            if found is None:  # joining costs no span either
+                self._pass_members_unjudged(room.clear(), "error")
                 return
-            if leaving is None:
+            if found[0] is None:
                 return
-            self._settle_waiting(self._room, leaving)
+            self._settle_waiting(room, found[0])
+            self._let_answered_leave()
 
     def _empty_room(self) -> None:
         """Let all fragments go, each by itself: nothing that they could wait for comes."""
@@ -325,41 +413,19 @@ class Pipeline:
 
     def _settle_waiting(self, room: WaitingRoom, leaving: Leaving) -> None:
         """Let fragments go, with their verdicts when there are any."""
-        judged: list[tuple[Settled, dict[bytes, bytes], bytes]] = []
+        judged: list[Judged] = []
         reason = "shutdown"
-        try:
-            if not self._hurrying.is_set():
-                for settled in settle(leaving, self._analyser, self._limits.passed_by):
-                    item = (settled, *self._annotate_settled(settled))
-                    judged.append(item)
-        except Exception as error:  # noqa: BLE001  fail open: no detector may cost a span
-            self._note(error)
-            reason = "error"
-        left: set[bytes] = set()
-        for settled, additions, late_addition in judged:
-            traces = [(member.held.trace_id, member.held.spans) for member in settled.members]
-            self._outlet.put_together(traces, additions, late_addition=late_addition)
-            left.update(trace_id for trace_id, _ in traces)
+        if not self._hurrying.is_set():
+            settled = settle(leaving, self._analyser, self._limits.passed_by)
+            if self._attempt(lambda: judged.extend(map(_judged, settled))) is None:
+                reason = "error"
+        for each in judged:
+            self._hold_or_let_go(each)
         room.forget(leaving)
+        left = {held.trace_id for each in judged for held in each.traces}
         self._pass_members_unjudged(
             [member for member in leaving.members if member.held.trace_id not in left], reason
         )
-        for member in leaving.members:
-            if member.late and member.held.trace_id in left:
-                self._put_late(member.held.trace_id, member.late)
-
-    def _annotate_settled(self, settled: Settled) -> tuple[dict[bytes, bytes], bytes]:
-        traces = [member.held for member in settled.members]
-        spans = {s.span_id: s for member in settled.members for s in member.mapped.trace.spans}
-        additions, late_addition = self._annotate(settled.reports, spans, traces)
-        if len(traces) > 1:
-            self._metrics.joined_traces.inc(len(traces))
-            (report,) = settled.reports
-            for member in settled.members:
-                top = member.mapped.runs[0].top_span_id
-                if top != report.run.top_span_id:
-                    additions[top] = additions.get(top, b"") + annotate_joined(report)
-        return additions, late_addition
 
     def _pass_members_unjudged(self, members: Sequence[Waiting], reason: str) -> None:
         for member in members:
@@ -380,3 +446,20 @@ class Pipeline:
         if type(error) not in self._failures:
             self._failures.add(type(error))
             _log.error("analysis failed; traces pass unjudged", exc_info=error)
+
+
+def _judged(settled: Settled) -> Judged:
+    """Return traces that waited for each other, with what is said of them."""
+    members = settled.members
+    tops: tuple[bytes, ...] = ()
+    if len(members) > 1:
+        (assessed,) = settled.assessed
+        every = (member.mapped.runs[0].top_span_id for member in members)
+        tops = tuple(top for top in every if top != assessed.report.run.top_span_id)
+    return Judged(
+        tuple(member.held for member in members),
+        settled.assessed,
+        {s.span_id: s for member in members for s in member.mapped.trace.spans},
+        tops,
+        [span for member in members for span in member.late],
+    )

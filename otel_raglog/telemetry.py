@@ -162,6 +162,28 @@ class RunMetrics:
             "service",
             "stage",
         )
+        self.llm_calls = counter("raglog_llm_calls", "Calls of the LLM that judges.", "model")
+        self.llm_tokens = counter(
+            "raglog_llm_tokens", "Tokens of the LLM that judges.", "model", "kind"
+        )
+        self.llm_cost = counter(
+            "raglog_llm_cost_usd", "USD for the LLM that judges, where its price is known.", "model"
+        )
+        self.judge_skipped = counter(
+            "raglog_judge_skipped", "Runs that no LLM was asked about.", "reason"
+        )
+        self.judge_abstained = counter(
+            "raglog_judge_abstained", "Checks by the LLM without an answer.", "check", "reason"
+        )
+        self.injection_suspected = counter(
+            "raglog_judge_injection_suspected",
+            "Runs shown to the LLM whose texts try to instruct it.",
+            "service",
+            "kind",
+        )
+        self.late_verdicts = counter(
+            "raglog_late_verdicts", "Verdicts of the LLM that came after the spans had left."
+        )
         self.check_failures = counter(
             "raglog_check_failures", "Checks that raised, and so yielded nothing.", "check", "error"
         )
@@ -203,6 +225,29 @@ class RunMetrics:
                 self.stage_seconds.labels(service, stage.value).observe(sum(seconds), trace)
         self._count_retrieval(report, service, trace)
         self._count_measured(report.measurements, service, trace)
+
+    def count_judge(self, report: Report) -> None:
+        """Count what an LLM was asked about a run, or why it was not."""
+        use = report.judge
+        if use is None:
+            return
+        if use.skipped:
+            self.judge_skipped.labels(use.skipped).inc()
+        self.llm_calls.labels(use.model).inc(use.calls)
+        kinds = {
+            "prompt": use.prompt_tokens - use.cached_tokens,
+            "cached": use.cached_tokens,
+            "completion": use.completion_tokens,
+        }
+        for what, tokens in kinds.items():
+            self.llm_tokens.labels(use.model, what).inc(max(0, tokens))
+        if use.cost_usd is not None:
+            self.llm_cost.labels(use.model).inc(use.cost_usd)
+        for check, reason in use.abstained:
+            self.judge_abstained.labels(check, reason).inc()
+        service = self._service(report.run.service or UNKNOWN_SERVICE)
+        for kind in {kind for kind, _ in use.suspected}:
+            self.injection_suspected.labels(service, kind).inc()
 
     def _count_retrieval(self, report: Report, service: str, trace: dict[str, str] | None) -> None:
         retrievals = [step for step in report.run.retrievers if step.chunks.usable]

@@ -6,12 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from otel_raglog.analysis import Analyser, Mapped
+from otel_raglog.analysis import Analyser, Assessed, Mapped
 from otel_raglog.clock import Clock
 from otel_raglog.mapping.fragments import Fragment, JoinBy, fragment_of
 from otel_raglog.mapping.joining import Apart, Joiner, Outcome, Together
 from otel_raglog.mapping.uniting import NOT_ONE_RUN, unite, united
-from otel_raglog.model import HeldTrace, Report, Run, Trace, WireSpan
+from otel_raglog.model import HeldTrace, Run, Trace, WireSpan
 
 EVICTED = "judged before its wait for other traces of its run was over: too many wait"
 STOPPED = "judged before its wait for other traces of its run was over: the service stops"
@@ -52,10 +52,10 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Traces that leave at once, with the reports of their runs."""
+    """Traces that leave at once, with what is said of their runs."""
 
     members: tuple[Waiting, ...]
-    reports: tuple[Report, ...]
+    assessed: tuple[Assessed, ...]
 
 
 class WaitingRoom:
@@ -146,9 +146,9 @@ class WaitingRoom:
 def settle(
     leaving: Leaving, analyser: Analyser, is_too_large: Callable[[Trace], bool]
 ) -> Iterator[Settled]:
-    """Yield the traces of ``leaving`` with their reports: joined at once, or one by one."""
+    """Yield the traces of ``leaving`` with what is said of them: joined at once, or one by one."""
     for members, mapped in _runs_of(leaving, analyser, is_too_large):
-        yield Settled(members, analyser.reports_of(mapped))
+        yield Settled(members, analyser.assess_all(mapped))
 
 
 def _runs_of(

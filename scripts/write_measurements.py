@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from otel_raglog.checks.check import Check, Declaration, Unit
+from otel_raglog.checks.check import Declaration, Unit
 from otel_raglog.checks.crossencoder.reader import Reading
+from otel_raglog.checks.judge.registry import JUDGE_CHECKS
 from otel_raglog.checks.registry import build_checks
 from otel_raglog.checks.similarity.encoder import TokenVectors, Vectors
 from otel_raglog.model import Stage
@@ -36,16 +37,23 @@ class _NoCrossEncoder:
         raise NotImplementedError
 
 
-def rows(checks: Sequence[Check], stage: Stage) -> Iterator[str]:
+def declared() -> list[tuple[str, Declaration]]:
+    """Return every measurement with the kind of the check that makes it, an LLM's last."""
+    local = build_checks(_NoEncoder(), _NoCrossEncoder())
+    return [
+        *((check.name.partition(".")[0], item) for check in local for item in check.declarations),
+        *((check.name, item) for check in JUDGE_CHECKS for item in check.declarations),
+    ]
+
+
+def rows(items: Sequence[tuple[str, Declaration]], stage: Stage) -> Iterator[str]:
     """Yield a table row for each measurement of ``stage``."""
-    for check in checks:
-        if check.stage is stage:
-            for item in check.declarations:
-                group = check.name.partition(".")[0]
-                yield (
-                    f"| `{item.name}` | {group} | {item.unit} | {_range(item.unit)} | "
-                    f"{_suspect(item)} | {item.meaning} |\n"
-                )
+    for kind, item in items:
+        if item.stage is stage:
+            yield (
+                f"| `{item.name}` | {kind} | {item.unit} | {_range(item.unit)} | "
+                f"{_suspect(item)} | {item.meaning} |\n"
+            )
 
 
 def _range(unit: Unit) -> str:
@@ -61,14 +69,14 @@ def _suspect(item: Declaration) -> str:
 
 def page() -> str:
     """Return the page."""
-    checks = build_checks(_NoEncoder(), _NoCrossEncoder())
-    count = sum(len(check.declarations) for check in checks)
+    items = declared()
     parts = [
         "# Measurements\n\n",
         "Made from the checks by `python scripts/write_measurements.py`; `make lint` fails when it ",
         "is old.\n",
-        f"{count} measurements. How texts are compared stands in [checks.md](../checks.md). ",
+        f"{len(items)} measurements. How texts are compared stands in [checks.md](../checks.md). ",
         "A measurement that is not defined for a run has a reason instead of a number.\n",
+        "The checks `judge.…` are made by an LLM ([judge](../judge.md)), a confidence of 0 to 100 as a share.\n",
         "*Suspect* is the end of the range that speaks for a fault, where one does.\n",
     ]
     for stage in Stage:
@@ -76,7 +84,7 @@ def page() -> str:
             f"\n## {stage.value.capitalize()}\n",
             "| measurement | checks | unit | range | suspect | meaning |\n",
             "|---|---|---|---|---|---|\n",
-            *rows(checks, stage),
+            *rows(items, stage),
         ]
     return "".join(parts)
 

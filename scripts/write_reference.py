@@ -106,7 +106,7 @@ def reference() -> str:
         "",
         "## Metrics",
         "The gauges `raglog_traces_open`, `raglog_held_spans`, `raglog_held_bytes`,",
-        "`raglog_memory_bytes`, `raglog_backlog_traces`, `raglog_fragments_pending`,",
+        "`raglog_memory_bytes`, `raglog_backlog_traces`, `raglog_fragments_pending`, `raglog_judge_pending`,",
         "`raglog_journal_bytes`, `raglog_journal_oldest_seconds` and",
         "`raglog_journal_undecided_items` come with the running",
         "service.",

@@ -16,6 +16,7 @@ from otel_raglog.commands.demo import demo
 from otel_raglog.commands.evaluate import evaluate
 from otel_raglog.commands.exit_codes import BAD_INPUT, INTERRUPTED
 from otel_raglog.commands.explain import explain
+from otel_raglog.commands.judge import judge_app
 from otel_raglog.commands.lab import lab_app
 from otel_raglog.commands.replay import replay
 from otel_raglog.commands.serve import serve
@@ -41,6 +42,7 @@ app.command()(train)
 app.command()(thresholds)
 app.command()(evaluate)
 app.add_typer(config_app, name="config")
+app.add_typer(judge_app, name="judge")
 app.add_typer(lab_app, name="lab")
 
 

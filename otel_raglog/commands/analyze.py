@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -14,14 +15,20 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from otel_raglog.analysis import Analyser, Mapped
-from otel_raglog.building import build_analyser, build_conventions, build_markers
+from otel_raglog.analysis import Analyser, Assessed, Mapped
+from otel_raglog.building import (
+    build_analyser,
+    build_conventions,
+    build_markers,
+    llm_options,
+)
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT, FAULTS_FOUND
 from otel_raglog.commands.reading import read_files
 from otel_raglog.commands.tables import print_reports
 from otel_raglog.config import load_config
+from otel_raglog.judge.schedule import When
 from otel_raglog.mapping.fragments import JoinBy
 from otel_raglog.mapping.sessions import number_turns
 from otel_raglog.model import HeldTrace, Report, Run, RunVerdict
@@ -30,6 +37,8 @@ from otel_raglog.report.json_report import to_json
 from otel_raglog.waiting import runs_of_all
 
 _PLAIN_EVERY = 500
+_MOST_AHEAD = 500
+"""Runs that are judged while an LLM still answers about an earlier one."""
 
 
 class OutputFormat(StrEnum):
@@ -83,6 +92,14 @@ def analyze(
         int, typer.Option(min=0, help="Texts encoded side by side; 0: one per core, 4 at most.")
     ] = 0,
     join: JoinFlag = False,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="Which runs an LLM is asked about: always, escalate, sample:P (a share), never; "
+            "default: judge.when.",
+            metavar="WHEN",
+        ),
+    ] = None,
     config: ConfigFile = None,
 ) -> None:
     """Judge every stage of every run in FILES.
@@ -95,17 +112,25 @@ def analyze(
     conventions = build_conventions(loaded.conventions)
     reading = read_files(files, markers=build_markers(conventions))
     threads = encoder_threads or loaded.analysis.encoder_threads
+    when, sample = (None, None) if judge is None else _when(judge)
     analyser = build_analyser(
         loaded.analysis.model_copy(update={"encoder_threads": threads}),
         quote_text=quote_text or loaded.explanations.quote_text,
         failures=LoggingFailures(),
         conventions=conventions,
+        llm=llm_options(loaded.judge, when=when, sample=sample, patient=True),
     )
     traces = reading.traces()
-    groups = judge_all(traces, reading.runs, analyser, joining(loaded.join, wanted=join))
-    shown = with_progress(groups, len(traces) + len(reading.runs))
-    reports = with_turns([report for group in shown for report in group])
+    together = joining(loaded.join, wanted=join)
+    try:
+        groups = in_order(assess_all(traces, reading.runs, analyser, together))
+        shown = with_progress(groups, len(traces) + len(reading.runs))
+        reports = with_turns([report for group in shown for report in group])
+    finally:  # also when it is interrupted: nothing more is asked, and paid for
+        if analyser.llm is not None:
+            analyser.llm.close(0.0)
     _print(reports, output_format, content=content)
+    print_use(reports)
     report_problems(reading.problems)
     if reading.problems:
         raise typer.Exit(BAD_INPUT)
@@ -113,17 +138,75 @@ def analyze(
         raise typer.Exit(FAULTS_FOUND)
 
 
-def judge_all(
+def assess_all(
     traces: Sequence[HeldTrace],
     records: Sequence[Run],
     analyser: Analyser,
     join: Join | None = None,
-) -> Iterator[Sequence[Report]]:
-    """Yield the reports of each trace, or of those joined as one run, then of each run record."""
+) -> Iterator[Sequence[Assessed]]:
+    """Yield what is said of each trace, or of those joined as one run, then of each run record."""
     for mapped in map_all(traces, analyser, join):
-        yield analyser.reports_of(mapped)
+        yield analyser.assess_all(mapped)
     for run in records:
-        yield (analyser.judge(run),)
+        yield (analyser.assess(run),)
+
+
+def in_order(groups: Iterable[Sequence[Assessed]]) -> Iterator[Sequence[Report]]:
+    """Yield the final reports of each group; while an LLM answers about one, others are judged."""
+    waiting: deque[Sequence[Assessed]] = deque()
+    for group in groups:
+        waiting.append(group)
+        while waiting and (len(waiting) > _MOST_AHEAD or _is_answered(waiting[0])):
+            yield [each.final() for each in waiting.popleft()]
+    for group in waiting:
+        yield [each.final() for each in group]
+
+
+def _is_answered(group: Sequence[Assessed]) -> bool:
+    return all(each.asked is None or each.asked.done for each in group)
+
+
+def _when(text: str) -> tuple[When, float | None]:
+    """Return what --judge says: when, and of a sample the share."""
+    word, colon, share = text.partition(":")
+    known = {when.value for when in When}
+    if word in known and (word == When.SAMPLE.value) == bool(colon):
+        try:
+            sample = float(share) if colon else None
+        except ValueError:
+            sample = -1.0
+        if sample is None or 0 <= sample <= 1:
+            return When(word), sample
+    raise typer.BadParameter(
+        f"{text!r} is none of always, escalate, never, sample:P with a P from 0 to 1",
+        param_hint="--judge",
+    )
+
+
+def print_use(reports: Sequence[Report]) -> None:
+    """Say on stderr what an LLM was asked, what it cost, and why it was not asked more."""
+    uses = [report.judge for report in reports if report.judge is not None]
+    if not uses:
+        return
+    skipped = Counter(use.skipped for use in uses if use.skipped)
+    abstained = Counter(reason for use in uses for _, reason in use.abstained)
+    costs = [use.cost_usd for use in uses]
+    known = [cost for cost in costs if cost is not None]
+    cost = f"{sum(known):.4f} USD" if len(known) == len(costs) else "cost unknown (judge.prices)"
+    asked = sum(use.calls > 0 for use in uses)
+    calls = sum(use.calls for use in uses)
+    prompt = sum(use.prompt_tokens for use in uses)
+    completion = sum(use.completion_tokens for use in uses)
+    parts = [f"{uses[0].model} was asked about {asked} of {len(uses)} runs: {calls} calls"]
+    parts.append(f"{prompt} tokens sent and {completion} answered, {cost}")
+    if skipped:
+        parts.append("not asked: " + ", ".join(f"{n} {why}" for why, n in skipped.most_common()))
+    if abstained:
+        parts.append(
+            "checks without an answer: "
+            + ", ".join(f"{n} {why}" for why, n in abstained.most_common())
+        )
+    sys.stderr.write(f"otel-raglog: {'; '.join(parts)}\n")
 
 
 def map_all(

@@ -22,12 +22,16 @@ _SIGNALS: Mapping[int, Signal] = {int(code): signal for signal, code in _CODES.i
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """A journalled request; ``items`` are those accepted, and ``body`` all that came."""
+    """A journalled request; ``items`` are those accepted, and ``body`` all that came.
+
+    ``own`` tells that this service made it.
+    """
 
     signal: Signal
     headers: Headers
     body: bytes
     items: int
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,11 @@ class StoredDecision:
     unix_seconds: int
 
 
-def encode_request_head(signal: Signal, headers: Headers, items: int) -> bytes:
+def encode_request_head(
+    signal: Signal, headers: Headers, items: int, *, own: bool = False
+) -> bytes:
     """Return what stands before the body in a request record: so the body is not copied."""
-    head = pb.RequestHead(signal=_CODES[signal], items=items)
+    head = pb.RequestHead(signal=_CODES[signal], items=items, own=own)
     for name, value in headers:
         head.headers.add(name=_to_bytes(name), value=_to_bytes(value))
     encoded = head.SerializeToString()
@@ -63,7 +69,7 @@ def decode_request(record: bytes) -> StoredRequest:
     except DecodeError as error:
         raise BadInput(f"malformed head of a request record: {error}") from error
     headers = tuple((_to_text(header.name), _to_text(header.value)) for header in head.headers)
-    return StoredRequest(_signal(head.signal), headers, record[end:], head.items)
+    return StoredRequest(_signal(head.signal), headers, record[end:], head.items, head.own)
 
 
 def encode_decision(decision: Decision, payload_bytes: int, unix_seconds: int) -> bytes:

@@ -125,20 +125,26 @@ class Journal:
     # ----------------------------------------------------------------------- writing
 
     def accept(
-        self, request: Payload, passes: Payload | None, ordinals: tuple[int, ...] = ()
+        self,
+        request: Payload,
+        passes: Payload | None,
+        ordinals: tuple[int, ...] = (),
+        *,
+        own: bool = False,
     ) -> int:
         """Write a request down and return its number: from then on it can be acknowledged.
 
         ``request`` is its body as it came; its items are those that were accepted of it. What
         ``passes`` leaves at once: the request itself, or its spans ``ordinals`` as ``pick``
-        returns them, encoded by ``encode_request``. The rest waits for decisions.
+        returns them, encoded by ``encode_request``. The rest waits for decisions. ``own``: this
+        service made it, and a restart lets it pass whole.
 
         Raises:
             TooLarge: the request is bigger than the whole journal.
             Unavailable: the journal is full or closed, or the disk refuses; nothing was kept.
         """
         undecided = request.items
-        head = encode_request_head(request.signal, request.headers, undecided)
+        head = encode_request_head(request.signal, request.headers, undecided, own=own)
         size = len(request.body) + len(head) + _RECORD_BYTES
         self._require_room(size)
         ticket = self._books.begin(self._requests.next)

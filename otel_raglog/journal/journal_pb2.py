@@ -24,21 +24,21 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!otel_raglog/journal/journal.proto\x12\x0eraglog.journal\"%\n\x06Header\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\r\n\x05value\x18\x02 \x01(\x0c\"q\n\x0bRequestHead\x12*\n\x06signal\x18\x01 \x01(\x0e\x32\x1a.raglog.journal.SignalCode\x12\'\n\x07headers\x18\x02 \x03(\x0b\x32\x16.raglog.journal.Header\x12\r\n\x05items\x18\x03 \x01(\x04\"=\n\x05Piece\x12\x0f\n\x07request\x18\x01 \x01(\x04\x12\x10\n\x08ordinals\x18\x02 \x03(\x04\x12\x11\n\tadditions\x18\x03 \x03(\x0c\"\xc2\x01\n\x08\x44\x65\x63ision\x12*\n\x06signal\x18\x01 \x01(\x0e\x32\x1a.raglog.journal.SignalCode\x12\r\n\x05items\x18\x02 \x01(\x04\x12%\n\x06pieces\x18\x03 \x03(\x0b\x32\x15.raglog.journal.Piece\x12\x10\n\x08trace_id\x18\x04 \x01(\x0c\x12\x15\n\rlate_addition\x18\x05 \x01(\x0c\x12\x15\n\rpayload_bytes\x18\x06 \x01(\x04\x12\x14\n\x0cunix_seconds\x18\x07 \x01(\x04*X\n\nSignalCode\x12\x12\n\x0eSIGNAL_UNKNOWN\x10\x00\x12\x11\n\rSIGNAL_TRACES\x10\x01\x12\x12\n\x0eSIGNAL_METRICS\x10\x02\x12\x0f\n\x0bSIGNAL_LOGS\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!otel_raglog/journal/journal.proto\x12\x0eraglog.journal\"%\n\x06Header\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\r\n\x05value\x18\x02 \x01(\x0c\"~\n\x0bRequestHead\x12*\n\x06signal\x18\x01 \x01(\x0e\x32\x1a.raglog.journal.SignalCode\x12\'\n\x07headers\x18\x02 \x03(\x0b\x32\x16.raglog.journal.Header\x12\r\n\x05items\x18\x03 \x01(\x04\x12\x0b\n\x03own\x18\x04 \x01(\x08\"=\n\x05Piece\x12\x0f\n\x07request\x18\x01 \x01(\x04\x12\x10\n\x08ordinals\x18\x02 \x03(\x04\x12\x11\n\tadditions\x18\x03 \x03(\x0c\"\xc2\x01\n\x08\x44\x65\x63ision\x12*\n\x06signal\x18\x01 \x01(\x0e\x32\x1a.raglog.journal.SignalCode\x12\r\n\x05items\x18\x02 \x01(\x04\x12%\n\x06pieces\x18\x03 \x03(\x0b\x32\x15.raglog.journal.Piece\x12\x10\n\x08trace_id\x18\x04 \x01(\x0c\x12\x15\n\rlate_addition\x18\x05 \x01(\x0c\x12\x15\n\rpayload_bytes\x18\x06 \x01(\x04\x12\x14\n\x0cunix_seconds\x18\x07 \x01(\x04*X\n\nSignalCode\x12\x12\n\x0eSIGNAL_UNKNOWN\x10\x00\x12\x11\n\rSIGNAL_TRACES\x10\x01\x12\x12\n\x0eSIGNAL_METRICS\x10\x02\x12\x0f\n\x0bSIGNAL_LOGS\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'otel_raglog.journal.journal_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SIGNALCODE']._serialized_start=467
-  _globals['_SIGNALCODE']._serialized_end=555
+  _globals['_SIGNALCODE']._serialized_start=480
+  _globals['_SIGNALCODE']._serialized_end=568
   _globals['_HEADER']._serialized_start=53
   _globals['_HEADER']._serialized_end=90
   _globals['_REQUESTHEAD']._serialized_start=92
-  _globals['_REQUESTHEAD']._serialized_end=205
-  _globals['_PIECE']._serialized_start=207
-  _globals['_PIECE']._serialized_end=268
-  _globals['_DECISION']._serialized_start=271
-  _globals['_DECISION']._serialized_end=465
+  _globals['_REQUESTHEAD']._serialized_end=218
+  _globals['_PIECE']._serialized_start=220
+  _globals['_PIECE']._serialized_end=281
+  _globals['_DECISION']._serialized_start=284
+  _globals['_DECISION']._serialized_end=478
 # @@protoc_insertion_point(module_scope)

@@ -27,14 +27,16 @@ class Header(_message.Message):
     def __init__(self, name: _Optional[bytes] = ..., value: _Optional[bytes] = ...) -> None: ...
 
 class RequestHead(_message.Message):
-    __slots__ = ("signal", "headers", "items")
+    __slots__ = ("signal", "headers", "items", "own")
     SIGNAL_FIELD_NUMBER: _ClassVar[int]
     HEADERS_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
     signal: SignalCode
     headers: _containers.RepeatedCompositeFieldContainer[Header]
     items: int
-    def __init__(self, signal: _Optional[_Union[SignalCode, str]] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., items: _Optional[int] = ...) -> None: ...
+    own: bool
+    def __init__(self, signal: _Optional[_Union[SignalCode, str]] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., items: _Optional[int] = ..., own: _Optional[bool] = ...) -> None: ...
 
 class Piece(_message.Message):
     __slots__ = ("request", "ordinals", "additions")

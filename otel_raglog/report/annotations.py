@@ -15,7 +15,7 @@ from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
-from otel_raglog.model import Report, RunVerdict, Span, Stage, StageVerdict, Verdict
+from otel_raglog.model import JudgeUse, Report, RunVerdict, Span, Stage, StageVerdict, Verdict
 from otel_raglog.receive.markers import EVALUATION_EVENT, OWN_PREFIX
 from otel_raglog.receive.markers import EVALUATION_NAME as EVALUATION_NAME_BYTES
 
@@ -66,14 +66,12 @@ def annotate(
         top = report.run.top_span_id
         if top in spans:
             message = additions.setdefault(top, SpanMessage())
-            _set_attributes(
-                message, _run_attributes(report, exemplar=report.run.run_id in exemplars)
-            )
-        for span_id, verdicts in _verdicts_by_span(report).items():
+            set_attributes(message, run_attributes(report, exemplar=report.run.run_id in exemplars))
+        for span_id, verdicts in verdicts_by_span(report).items():
             if span_id not in spans:
                 continue
             message = additions.setdefault(span_id, SpanMessage())
-            _add_verdicts(message, verdicts, spans[span_id], options)
+            add_verdicts(message, verdicts, spans[span_id], options)
         if options.openinference_evaluations and top in spans:
             _add_trace_evaluations(additions[top], report, spans[top])
     return {span_id: message.SerializeToString() for span_id, message in additions.items()}
@@ -95,14 +93,14 @@ def annotate_late(reports: Sequence[Report]) -> bytes:
     if len(reports) == 1:
         attributes["raglog.run.id"] = reports[0].run.run_id
     message = SpanMessage()
-    _set_attributes(message, attributes)
+    set_attributes(message, attributes)
     return message.SerializeToString()
 
 
 def annotate_joined(report: Report) -> bytes:
     """Return the bytes to append to the topmost spans of the other traces of a joined run."""
     message = SpanMessage()
-    _set_attributes(message, {"raglog.run.id": report.run.run_id})
+    set_attributes(message, {"raglog.run.id": report.run.run_id})
     return message.SerializeToString()
 
 
@@ -114,7 +112,8 @@ def may_be_rag(report: Report) -> bool:
     return report.skip_reason not in _NO_RAG
 
 
-def _run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInput]:
+def run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInput]:
+    """Return the attributes of the run's topmost span."""
     run = report.run
     attributes: dict[str, AttributeInput] = {
         "raglog.run.id": run.run_id,
@@ -125,8 +124,11 @@ def _run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInp
         "raglog.detector.version": report.detector_version,
         "raglog.detector.tier": report.tier.value,
         "raglog.analysis.duration_ms": round(report.analysis_seconds * 1000, 3),
-        "raglog.analysis.cost_usd": report.cost_usd,
     }
+    if report.cost_usd is not None:
+        attributes["raglog.analysis.cost_usd"] = report.cost_usd
+    if report.judge is not None:
+        attributes |= _judge_attributes(report.judge)
     if report.first_faulty_stage is not None:
         attributes["raglog.run.first_faulty_stage"] = report.first_faulty_stage.value
     if run.session_id is not None:
@@ -142,7 +144,23 @@ def _run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInp
     return attributes
 
 
-def _verdicts_by_span(report: Report) -> dict[bytes, list[Verdict]]:
+def _judge_attributes(judge: JudgeUse) -> dict[str, AttributeInput]:
+    if judge.skipped:
+        return {"raglog.judge.skipped": judge.skipped}
+    attributes: dict[str, AttributeInput] = {
+        "raglog.judge.model": judge.model,
+        "raglog.judge.calls": judge.calls,
+    }
+    if judge.abstained:
+        attributes["raglog.judge.abstained"] = [f"{check}: {why}" for check, why in judge.abstained]
+    if judge.suspected:
+        attributes["raglog.judge.injection_suspected"] = [
+            f"{kind}: {where}" for kind, where in judge.suspected
+        ]
+    return attributes
+
+
+def verdicts_by_span(report: Report) -> dict[bytes, list[Verdict]]:
     """Return the verdicts of each step's span: the step's own where steps are judged singly."""
     by_span: dict[bytes, list[Verdict]] = {}
     for stage in Stage:
@@ -156,14 +174,15 @@ def _verdicts_by_span(report: Report) -> dict[bytes, list[Verdict]]:
     return by_span
 
 
-def _add_verdicts(
+def add_verdicts(
     message: SpanMessage, verdicts: Sequence[Verdict], span: Span, options: AnnotationOptions
 ) -> None:
+    """Write verdicts of one span, ``span``, as attributes and events."""
     # A span has one raglog.stage. Where it carries several (a prompt that is built by the
     # generator's own span), the faulty one speaks, and otherwise the last in pipeline order;
     # every verdict has its event.
     faulty = [verdict for verdict in verdicts if verdict.verdict is StageVerdict.FAULTY]
-    _set_attributes(message, _step_attributes(faulty[0] if faulty else verdicts[-1]))
+    set_attributes(message, _step_attributes(faulty[0] if faulty else verdicts[-1]))
     for verdict in verdicts:
         event = message.events.add(
             name=EVALUATION_EVENT.decode(), time_unix_nano=span.end_unix_nano
@@ -173,7 +192,7 @@ def _add_verdicts(
         first = _next_index(span.attributes, "evaluations.")
         for number, verdict in enumerate(verdicts, start=first):
             prefix = f"evaluations.{number}.evaluation."
-            _set_attributes(message, _openinference_evaluation(prefix, verdict))
+            set_attributes(message, _openinference_evaluation(prefix, verdict))
 
 
 def _step_attributes(verdict: Verdict) -> dict[str, AttributeInput]:
@@ -222,7 +241,7 @@ def _openinference_evaluation(prefix: str, verdict: Verdict) -> dict[str, Attrib
 def _add_trace_evaluations(message: SpanMessage, report: Report, top: Span) -> None:
     first = _next_index(top.attributes, "trace.evaluations.")
     prefix = f"trace.evaluations.{first}.evaluation."
-    _set_attributes(
+    set_attributes(
         message,
         {
             f"{prefix}name": f"{NAMESPACE}run",
@@ -245,7 +264,8 @@ def _next_index(attributes: Mapping[str, object], prefix: str) -> int:
     return max(taken, default=-1) + 1
 
 
-def _set_attributes(message: SpanMessage, attributes: Mapping[str, AttributeInput]) -> None:
+def set_attributes(message: SpanMessage, attributes: Mapping[str, AttributeInput]) -> None:
+    """Append attributes to a span."""
     _set_pairs(message.attributes, attributes)
 
 

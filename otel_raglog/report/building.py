@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from otel_raglog.model import (
+    JudgeUse,
     Measurement,
     Report,
     Run,
@@ -42,10 +43,12 @@ def build_report(  # noqa: PLR0917  the interface that all parts agreed on
     tier: Tier,
     analysis_seconds: float,
     quote_text: bool,  # noqa: FBT001  the same
+    judge: JudgeUse | None = None,
 ) -> Report:
     """Return the report: every stage's verdict, and each of its steps', with an explanation.
 
-    ``analysis_seconds`` is the time that measuring and judging took. A stage that the detector
+    ``analysis_seconds`` is the time that measuring and judging took, ``judge`` what came of asking
+    an LLM. A stage that the detector
     left out is unknown. The skip reason is the run's own, or ``nothing_judged`` when no
     stage could be judged.
     """
@@ -68,6 +71,7 @@ def build_report(  # noqa: PLR0917  the interface that all parts agreed on
         tier=tier,
         analysis_seconds=analysis_seconds,
         skip_reason=run.skip_reason or ("nothing_judged" if nothing else None),
+        judge=judge,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from otel_raglog.detect.confidences import CONFIDENCES, JUDGED_WARNINGS
 from otel_raglog.detect.judging import values_of
 from otel_raglog.detect.rules1_weights import CLUES, THRESHOLD
 from otel_raglog.model import (
@@ -184,6 +185,18 @@ WARNING_EVIDENCE: Mapping[WarningType, tuple[str, ...]] = {
 }
 """Where the words for each warning are found."""
 
+JUDGED_EVIDENCE: Mapping[FaultType, tuple[str, ...]] = {
+    FaultType.CHANGES_INTENT: ("rewriter.graded_changes_entity",),
+    FaultType.UNSUPPORTED_CLAIM: ("generator.statements_faulty", "generator.flow_unsupported"),
+    FaultType.INCOMPLETE: ("generator.flow_omits_held",),
+    FaultType.SHOULD_ABSTAIN: ("generator.flow_unfounded",),
+}
+"""Where an LLM's evidence is found beside its confidences that match a fault type."""
+
+_JUDGED_WARNINGS: Mapping[WarningType, str] = {
+    rule.warning: rule.measurement for rules in JUDGED_WARNINGS.values() for rule in rules
+}
+
 _FACTS = frozenset({"retriever.best_relevance", "retriever.token_fit"})
 """What is told of every run, as a number beside which a reader can think his own part."""
 
@@ -259,6 +272,8 @@ def _faults(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[str]
         yield _sentence(f"{what}: {'; '.join(phrases)}" if phrases else what)
     if not verdict.fault_types:
         yield "This stage looks faulty."
+    if verdict.explanation:
+        yield _sentence(verdict.explanation)
 
 
 def _weights(stage: Stage, found: Mapping[str, Measurement]) -> dict[str, float]:
@@ -286,9 +301,19 @@ def _unsaid(phrases: Iterable[str], said: Collection[str]) -> list[str]:
 
 
 def _phrases(fault: FaultType, found: Mapping[str, Measurement]) -> Iterator[str]:
+    """Yield what speaks for a fault type: of an LLM's answers the strongest, then all others."""
+    said = [found[name] for name in _judged(fault) if name in found and found[name].evidence]
+    if said:
+        yield max(said, key=lambda measurement: measurement.value or 0.0).evidence
     for name in EVIDENCE[fault]:
         if name in found and found[name].evidence:
             yield found[name].evidence
+
+
+def _judged(fault: FaultType) -> tuple[str, ...]:
+    """Return the measurements of an LLM's answers that speak for a fault type."""
+    matching = (types.get(fault, ()) for types in CONFIDENCES.values())
+    return (*JUDGED_EVIDENCE.get(fault, ()), *(name for names in matching for name in names))
 
 
 def _of_any_type(stage: Stage, found: Mapping[str, Measurement]) -> Iterator[str]:
@@ -347,7 +372,7 @@ def _warnings(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[st
         phrase = next(
             (
                 found[name].evidence
-                for name in WARNING_EVIDENCE[warning]
+                for name in (*WARNING_EVIDENCE[warning], _JUDGED_WARNINGS.get(warning, ""))
                 if name in found and found[name].evidence and found[name].value
             ),
             warning.value.replace("_", " "),
@@ -356,7 +381,7 @@ def _warnings(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[st
 
 
 def _quotes(verdict: Verdict, found: Mapping[str, Measurement]) -> str:
-    names = [name for fault in verdict.fault_types for name in EVIDENCE[fault]]
+    names = [name for fault in verdict.fault_types for name in (*_judged(fault), *EVIDENCE[fault])]
     names = names or list(_OK_EVIDENCE[verdict.stage])
     quotes = [quote for name in names if name in found for quote in found[name].quotes]
     shown = [f"“{_short(quote)}”" for quote in dict.fromkeys(quotes)][:_QUOTES_SHOWN]

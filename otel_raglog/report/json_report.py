@@ -11,6 +11,7 @@ from otel_raglog.model import (
     EmbedStep,
     Field,
     GenerateStep,
+    JudgeUse,
     Message,
     Report,
     RerankStep,
@@ -49,6 +50,7 @@ def to_json(report: Report, *, content: bool = True) -> Json:
         "detector_version": report.detector_version,
         "skip_reason": report.skip_reason,
         "cost_usd": report.cost_usd,
+        "judge": _judge(report.judge),
         "session_id": run.session_id,
         "turn": run.turn,
         "conventions": list(run.conventions),
@@ -56,6 +58,26 @@ def to_json(report: Report, *, content: bool = True) -> Json:
         "notes": list(run.notes),
         "stages": {stage.value: _stage(report, stage, content=content) for stage in Stage},
         "documents": [_document(item) for item in documents_of(run)],
+    }
+
+
+def _judge(use: JudgeUse | None) -> Json | None:
+    if use is None:
+        return None
+    return {
+        "model": use.model,
+        "skipped": use.skipped or None,
+        "calls": use.calls,
+        "tokens": {
+            "prompt": use.prompt_tokens,
+            "cached": use.cached_tokens,
+            "completion": use.completion_tokens,
+        },
+        "cost_usd": use.cost_usd,
+        "seconds": round(use.seconds, 3),
+        "abstained": dict(use.abstained),
+        "injection_suspected": [{"kind": kind, "where": where} for kind, where in use.suspected],
+        "left_out": list(use.left_out),
     }
 
 

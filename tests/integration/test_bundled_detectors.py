@@ -10,7 +10,7 @@ from otel_raglog.detect.choosing import BUNDLED
 from otel_raglog.detect.compiled import Evaluator
 
 
-@pytest.mark.parametrize("name", ["local", "light"])
+@pytest.mark.parametrize("name", ["local", "light", "llm-recorded"])
 def test_what_is_served_is_what_was_fitted(name: str) -> None:
     """The arrays give the probabilities of the models that scikit-learn fitted, kept beside them."""
     artifact = load_artifact(BUNDLED / name)
@@ -26,7 +26,7 @@ def test_what_is_served_is_what_was_fitted(name: str) -> None:
         assert np.allclose(served, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["local", "light"])
+@pytest.mark.parametrize("name", ["local", "light", "llm-recorded"])
 def test_all_that_they_read_is_measured(name: str) -> None:
     """By the checks of this version, or it is a clue of rules-1."""
     assert set(load_artifact(BUNDLED / name).manifest.measurements) <= measurement_names()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from journalled import Desk, log_request, log_texts, span_names
 from samples import origin, span_message
 
-from otel_raglog.acceptance import JournalInbox
+from otel_raglog.acceptance import JournalInbox, OwnSpans
 from otel_raglog.building import build_markers
 from otel_raglog.model import Payload, RawSpan, Signal
 from otel_raglog.receive.inbox import Arrival, HeldQueue
@@ -83,3 +85,54 @@ def test_on_such_a_disk_whole_requests_wait_as_well() -> None:
     desk.journal.tick()
     [payload] = desk.deliver(signal=Signal.LOGS)
     assert log_texts(payload.body) == ["x"]
+
+
+class _Books:
+    """Counts what was received and rejected."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def received(self, _signal: Signal, items: int) -> None:
+        self.counts["received"] += items
+
+    def rejected(self, _signal: Signal, reason: str, items: int) -> None:
+        self.counts[reason] += items
+
+
+_VERDICT = {"openinference.span.kind": "EVALUATOR", "raglog.run.verdict": "faulty"}
+
+
+def _carrier() -> RawSpan:
+    message = span_message(name="raglog.verdict", attributes=_VERDICT)
+    return RawSpan(origin(), message.SerializeToString())
+
+
+def test_spans_of_our_own_are_kept_and_delivered_like_those_that_came_in() -> None:
+    """With the headers of what they are about, and in the books as received."""
+    desk, books = Desk(["one"]), _Books()
+    assert OwnSpans(desk.journal, books).send([_carrier()], (("tenant", "a"),))
+    [payload] = desk.deliver("one")
+    assert payload.headers == (("tenant", "a"),)
+    assert payload.body == encode_request([_carrier()])
+    assert books.counts == {"received": 1}
+
+
+def test_spans_of_our_own_keep_their_verdict_over_a_restart() -> None:
+    """What was written down and not decided passes whole, though it bears words of our namespace."""
+    desk = Desk(["one"])
+    payload = Payload(Signal.TRACES, encode_request([_carrier()]), 1)
+    desk.journal.accept(payload, None, own=True)
+    desk.start()
+    _inbox(desk).restore(desk.recovered)
+    assert [each.body for each in desk.deliver("one")] == [payload.body]
+
+
+def test_when_the_journal_refuses_they_are_rejected() -> None:
+    """The balance holds, and nothing raises: nobody would send them again."""
+    desk, books = Desk(["one"]), _Books()
+    own = OwnSpans(desk.journal, books)
+    desk.journal.close()
+    assert not own.send([_carrier()], ())
+    assert books.counts == {"received": 1, "unavailable": 1}
+    assert own.send([], ())

@@ -1,17 +1,26 @@
 """Options to the analyser that every command uses."""
 
 import pytest
+from handbook_runs import FakeCrossEncoder
 from structlog.testing import capture_logs
 from trained_detectors import SMALL, make_examples
 
-from otel_raglog.building import build_analyser, reader_of, with_training_checks
+from otel_raglog.building import (
+    build_analyser,
+    build_asker,
+    llm_options,
+    ranker_of,
+    reader_of,
+    with_training_checks,
+)
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.detect.artifact import load_artifact, write_files
 from otel_raglog.detect.choosing import BUNDLED
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.detect.training.training import to_artifact, train
 from otel_raglog.errors import ConfigError
-from otel_raglog.options import Analysis
+from otel_raglog.judge.schedule import When
+from otel_raglog.options import Analysis, Judge
 
 
 def kinds(options: Analysis, detector=None) -> set[str]:
@@ -82,3 +91,68 @@ def test_a_detector_of_another_reader_is_refused(tmp_path) -> None:
     options = Analysis(detector=str(tmp_path), checks=("crossencoder",))
     with pytest.raises(ConfigError, match=r"analysis\.cross_encoder: .*another/reader.*reader-2"):
         kinds(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "when"),
+    [
+        (Judge(), None),
+        (Judge(endpoint="http://127.0.0.1:1"), When.ESCALATE),
+        (Judge(endpoint="http://127.0.0.1:1", when="never"), None),
+        (Judge(when="sample"), When.SAMPLE),
+    ],
+)
+def test_an_llm_is_asked_when_there_is_one_to_ask(options, when) -> None:
+    """A key or an endpoint switches escalation on, and an option says otherwise."""
+    found = llm_options(options)
+    assert (found and found.when) == when
+
+
+def test_a_key_switches_escalation_on(monkeypatch) -> None:
+    """Ours alone, and a command's own choice comes first."""
+    monkeypatch.setenv("OTEL_RAGLOG_JUDGE_KEY", "k")
+    assert llm_options(Judge()).when is When.ESCALATE
+    assert llm_options(Judge(), when=When.ALWAYS).when is When.ALWAYS
+    assert llm_options(Judge(), when=When.NEVER) is None
+    assert llm_options(Judge(), when=When.SAMPLE, sample=0.5).sample == 0.5
+
+
+def test_an_llm_that_cannot_be_asked_is_an_error_at_the_start() -> None:
+    """It names what is missing; nothing is sent to find out."""
+    with pytest.raises(ConfigError, match="OTEL_RAGLOG_JUDGE_KEY"):
+        build_asker(Judge(), None)
+
+
+def test_first_tokens_need_a_server_that_tells_how_likely_they_are() -> None:
+    """Anthropic's API does not: that is an error at the start, not in each run."""
+    with pytest.raises(ConfigError, match=r"judge\.mode: first_token needs log-probabilities"):
+        build_asker(Judge(endpoint="http://127.0.0.1:1", mode="first_token"), None)
+
+
+def test_a_model_without_a_price_is_told_of() -> None:
+    """Limits in USD do not hold for it."""
+    with capture_logs() as logs:
+        build_asker(Judge(endpoint="http://127.0.0.1:1", model="mine"), None).close()
+    assert [each["model"] for each in logs] == ["mine"]
+    with capture_logs() as logs:
+        build_asker(Judge(endpoint="http://127.0.0.1:1"), None).close()
+    assert not logs
+
+
+def test_with_an_llm_the_checks_are_those_that_either_detector_reads() -> None:
+    """The one for an LLM's answers may read local measurements that the other does not."""
+    llm = llm_options(Judge(endpoint="http://127.0.0.1:1"))
+    analyser = build_analyser(
+        Analysis(detector="rules-1"), quote_text=False, failures=LoggingFailures(), llm=llm
+    )
+    assert analyser.llm is not None
+    analyser.llm.close(0.0)
+    assert {"rules", "similarity"} <= {c.name.partition(".")[0] for c in analyser.checks}
+
+
+def test_excluded_chunks_are_ranked_by_what_the_cross_encoder_reads() -> None:
+    """Without one there is no ranking of ours: words decide."""
+    rank = ranker_of(FakeCrossEncoder())
+    scores = rank("When does the ferry leave?", ["The ferry leaves at ten.", "Dogs are welcome."])
+    assert len(scores) == 2
+    assert ranker_of(None) is None

@@ -6,10 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from otel_raglog.config import Config, known_options, load_config, read_secret, show_config
+from otel_raglog.config import (
+    Config,
+    known_options,
+    load_config,
+    read_judge_key,
+    read_secret,
+    show_config,
+)
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Signal
-from otel_raglog.options import otlp_kind
+from otel_raglog.options import Judge, otlp_kind
 
 
 def write(tmp_path, text):
@@ -413,3 +420,62 @@ def test_a_secret_is_what_a_variable_holds() -> None:
     assert read_secret("KEY", {"KEY": "k"}) == "k"
     assert read_secret("KEY", {"KEY": ""}) is None
     assert read_secret("OTEL_RAGLOG_NO_SUCH_VARIABLE") is None
+
+
+def test_the_key_of_the_llm_is_ours_alone_unless_another_is_named() -> None:
+    """A key that is there for the application sends nothing anywhere."""
+    theirs = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "b"}
+    assert read_judge_key(Judge(), theirs) is None
+    assert read_judge_key(Judge(), theirs | {"OTEL_RAGLOG_JUDGE_KEY": "c"}) == "c"
+    assert read_judge_key(Judge(key_from="ANTHROPIC_API_KEY"), theirs) == "a"
+    with pytest.raises(ConfigError, match=r"judge\.key_from: the variable MINE is not set"):
+        read_judge_key(Judge(key_from="MINE"), {"MINE": ""})
+
+
+def test_a_key_may_be_in_a_file(tmp_path) -> None:
+    """As orchestrators mount secrets; a file that holds none is an error that names it."""
+    file = tmp_path / "key"
+    file.write_text("secret\n")
+    assert read_judge_key(Judge(key_file=file), {}) == "secret"
+    file.write_text("\n")
+    with pytest.raises(ConfigError, match=r"judge\.key_file: .* is empty"):
+        read_judge_key(Judge(key_file=file), {})
+    file.write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        read_judge_key(Judge(key_file=file), {})
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_judge_key(Judge(key_file=tmp_path / "none"), {})
+
+
+def test_the_key_is_no_option(tmp_path) -> None:
+    """It is in no configuration that is shown."""
+    variables = {"OTEL_RAGLOG_JUDGE_KEY": "sk-secret", "HOME": str(tmp_path)}
+    config = load_config(environ=variables)
+    assert "sk-secret" not in show_config(config)
+
+
+def test_what_the_llm_cost_is_kept_beside_the_journal(tmp_path) -> None:
+    """Unless another file is named, or nothing is kept on disk."""
+
+    def path(**options):
+        return load_config(None, options, {"HOME": str(tmp_path)}).judge.budget.path
+
+    assert path(journal={"path": "/j"}) == Path("/j/judge-spent.json")
+    assert path(judge={"budget": {"path": "/b.json"}}) == Path("/b.json")
+    assert path(journal={"enabled": False}) is None
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ({"redact": ["("]}, "is no regular expression"),
+        ({"bands": {"generator": [0.6, 0.4]}}, "the lower end is above the upper one"),
+        ({"bands": {"generator": [0.6, 1.4]}}, r"judge\.bands\.generator"),
+        ({"when": "sometimes"}, r"judge\.when"),
+        ({"sample": 2}, r"judge\.sample"),
+    ],
+)
+def test_wrong_options_of_the_llm_are_named(judge, said) -> None:
+    """Before anything is asked."""
+    with pytest.raises(ConfigError, match=said):
+        load_config(None, {"judge": judge}, {})

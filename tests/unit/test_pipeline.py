@@ -10,8 +10,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from prometheus_client import CollectorRegistry
 from samples import GENERATOR, RETRIEVER, TOP, TRACE_ID, make_report, span_message, wire_span
 
+from otel_raglog.analysis import Assessed, Mapped
 from otel_raglog.clock import ManualClock
 from otel_raglog.errors import Unavailable
+from otel_raglog.marking import Marking
 from otel_raglog.model import Completion, FaultType, HeldTrace, RunVerdict, Stage, Trace
 from otel_raglog.outlet import Outlet
 from otel_raglog.pipeline import Pipeline, TraceLimits
@@ -55,12 +57,15 @@ class FakeAnalyser:
             held.trace_id, tuple(decode_span(span) for span in held.spans), held.completion
         )
 
-    def reports(self, trace):
+    def mapped(self, trace):
+        return Mapped(trace, (), 0.0)
+
+    def assess_all(self, mapped):
         self.go_on.wait(5)
         time.sleep(self.seconds)
         if self.error:
             raise self.error
-        return (make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK}),)
+        return (Assessed(make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK})),)
 
 
 class Rig:
@@ -71,12 +76,12 @@ class Rig:
         self.queue = Decisions()
         self.outlet = Outlet(self.queue.decide)
         self.analyser = FakeAnalyser()
+        metrics = RunMetrics(self.registry)
         self.pipeline = Pipeline(
             self.analyser,
             self.outlet,
-            RunMetrics(self.registry),
-            ExemplarChoice(10, ManualClock()),
-            AnnotationOptions(),
+            metrics,
+            Marking(metrics, ExemplarChoice(10, ManualClock()), AnnotationOptions()),
             backlog_traces=backlog,
             backlog_bytes=backlog_bytes,
             remember_traces=100,

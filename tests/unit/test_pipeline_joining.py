@@ -12,6 +12,7 @@ from otel_raglog.checks.registry import build_checks
 from otel_raglog.clock import ManualClock
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.errors import Unavailable
+from otel_raglog.marking import Marking
 from otel_raglog.model import Completion, HeldTrace
 from otel_raglog.outlet import Outlet
 from otel_raglog.pipeline import Pipeline, TraceLimits
@@ -49,12 +50,12 @@ class Rig:
         self.outlet = Outlet(self.journal.decide)
         self.clock = ManualClock()
         self.room = WaitingRoom(JoinLimits(**join), self.clock)
+        metrics = RunMetrics(self.registry)
         self.pipeline = Pipeline(
             Analyser(build_checks(None), Rules1(), ManualClock()),
             self.outlet,
-            RunMetrics(self.registry),
-            ExemplarChoice(10, ManualClock()),
-            AnnotationOptions(),
+            metrics,
+            Marking(metrics, ExemplarChoice(10, ManualClock()), AnnotationOptions()),
             backlog_traces=1_000,
             backlog_bytes=10_000_000,
             remember_traces=100,
@@ -226,7 +227,7 @@ def test_a_defect_of_the_detector_costs_the_verdict_and_no_span(rig, monkeypatch
     def broken(*_):
         raise ValueError("a defect")
 
-    monkeypatch.setattr(Analyser, "reports_of", broken)
+    monkeypatch.setattr(Analyser, "assess_all", broken)
     rig.clock.advance(10)
     wait_until(lambda: len(rig.journal.spans) == 3)
     assert rig.value("raglog_skipped_total", reason="error") == 3

@@ -142,7 +142,7 @@ def leaving_together():
 def test_a_joined_run_is_judged_once():
     """With all stages that its traces show."""
     (settled,) = settle(leaving_together(), ANALYSER, lambda _: False)
-    (report,) = settled.reports
+    (report,) = (each.report for each in settled.assessed)
     assert len(settled.members) == 3
     assert report.verdicts[Stage.EMBEDDER].verdict is StageVerdict.OK
     assert report.verdicts[Stage.RETRIEVER].verdict is StageVerdict.OK
@@ -153,7 +153,7 @@ def test_traces_that_are_too_large_together_are_judged_one_by_one():
     """The note says so."""
     settled = list(settle(leaving_together(), ANALYSER, lambda _: True))
     assert [len(item.members) for item in settled] == [1, 1, 1]
-    assert all(TOO_LARGE in item.reports[0].run.notes for item in settled)
+    assert all(TOO_LARGE in item.assessed[0].report.run.notes for item in settled)
 
 
 def test_files_are_joined_like_what_the_service_receives():

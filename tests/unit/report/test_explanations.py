@@ -192,3 +192,43 @@ def test_a_word_that_nothing_comes_near_is_evidence() -> None:
     lost = measured("rewriter.token_kept_least", 0.2, 'nothing comes near "weekly"', step=0)
     verdict = faulty(Stage.REWRITER, FaultType.DROPS_CONSTRAINT, step=0)
     assert 'nothing comes near "weekly"' in explain(verdict, [lost], quote_text=False)
+
+
+def judged(name: str, value: float, evidence: str, quotes: tuple[str, ...] = ()):
+    return measured(name, value, evidence, quotes=quotes)
+
+
+CLAIMS = judged("generator.statements_faulty", 2, "a model found 2 statements without support")
+UNSURE = judged("generator.graded_unsupported", 0.6, "a model judged it 60 % likely")
+LOCAL = judged("generator.numbers_unsupported", 1, "the answer states 12, which no chunk has")
+
+
+def test_what_an_llm_found_comes_first_and_once() -> None:
+    """Its strongest word for the fault type, then what the local checks found."""
+    verdict = faulty(Stage.GENERATOR, FaultType.UNSUPPORTED_CLAIM)
+    text = explain(verdict, [LOCAL, UNSURE, CLAIMS], quote_text=False)
+    assert text.endswith(f"support: {CLAIMS.evidence}; {LOCAL.evidence}.")
+
+
+def test_a_warning_by_an_llm_is_told_in_its_words() -> None:
+    """Where no local check saw it."""
+    weak = measured("reranker.graded_weak_chunks_passed", 0.8, "a model saw weak chunks", step=0)
+    verdict = Verdict(
+        Stage.RERANKER,
+        StageVerdict.OK,
+        probability=0.1,
+        threshold=0.5,
+        warnings=(WarningType.WEAK_CHUNKS_PASSED,),
+        step=0,
+    )
+    assert "Warning: a model saw weak chunks." in explain(verdict, [weak], quote_text=False)
+
+
+def test_pieces_that_an_llm_names_are_quotes() -> None:
+    """They are made of the run's texts, and so are shown only when asked for."""
+    lost = judged(
+        "generator.flow_omits_held", 0.5, "a model misses a piece", ("year of the bridge",)
+    )
+    verdict = faulty(Stage.GENERATOR, FaultType.INCOMPLETE)
+    assert "bridge" not in explain(verdict, [lost], quote_text=False)
+    assert "“year of the bridge”" in explain(verdict, [lost], quote_text=True)
