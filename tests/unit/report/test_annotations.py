@@ -13,6 +13,7 @@ from samples import (
 
 from otel_raglog.model import (
     FaultType,
+    JudgeUse,
     RunVerdict,
     Stage,
     StageState,
@@ -252,3 +253,24 @@ def test_what_is_shared_between_reports_does_not_change_them():
     first = annotate([faulty], SPANS, PLAIN)
     assert annotate([make_report()], SPANS, PLAIN) != first
     assert annotate([faulty], SPANS, PLAIN) == first
+
+
+def test_the_top_span_tells_what_an_llm_was_asked():
+    """Or why it was not; a cost that is not known is not called nothing."""
+    use = JudgeUse(
+        "m",
+        calls=5,
+        cost_usd=None,
+        abstained=(("statements", "timeout"),),
+        suspected=(("instruction", "answer"),),
+    )
+    top = attributes(annotate([make_report(judge=use)], SPANS, PLAIN)[TOP])
+    assert top["raglog.judge.model"] == "m"
+    assert top["raglog.judge.calls"] == 5
+    assert top["raglog.judge.abstained"] == ["statements: timeout"]
+    assert top["raglog.judge.injection_suspected"] == ["instruction: answer"]
+    assert "raglog.analysis.cost_usd" not in top
+    skipped = make_report(judge=JudgeUse("m", skipped="budget"))
+    top = attributes(annotate([skipped], SPANS, PLAIN)[TOP])
+    assert top["raglog.judge.skipped"] == "budget"
+    assert "raglog.judge.calls" not in top

@@ -232,3 +232,13 @@ def test_pieces_that_an_llm_names_are_quotes() -> None:
     verdict = faulty(Stage.GENERATOR, FaultType.INCOMPLETE)
     assert "bridge" not in explain(verdict, [lost], quote_text=False)
     assert "“year of the bridge”" in explain(verdict, [lost], quote_text=True)
+
+
+def test_a_flag_says_by_whose_words_it_was_raised() -> None:
+    """What the detector has to say of its verdict follows what speaks for the fault."""
+    verdict = replace(
+        faulty(Stage.GENERATOR, FaultType.UNSUPPORTED_CLAIM),
+        explanation="judged by an LLM's answers alone",
+    )
+    text = explain(verdict, [CLAIMS], quote_text=False)
+    assert text.endswith("Judged by an LLM's answers alone.")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from samples import RETRIEVER, make_report, make_run
 
-from otel_raglog.model import FaultType, Field, FieldStatus, Stage, present
+from otel_raglog.model import FaultType, Field, FieldStatus, JudgeUse, Stage, present
 from otel_raglog.report.json_report import to_json
 
 KEYS = {
@@ -104,3 +104,36 @@ def test_the_way_of_each_document_is_told_without_its_text():
     assert set(documents[0]) == {
         "id", "retrieved_rank", "reranked_rank", "in_prompt", "kept_share", "answer_share", "used",
     }  # fmt: skip
+
+
+def test_what_an_llm_was_asked_is_told() -> None:
+    """Calls, tokens, cost, and why there is nothing of some checks; null where none is configured."""
+    assert to_json(make_report())["judge"] is None
+    use = JudgeUse(
+        "m",
+        calls=5,
+        prompt_tokens=100,
+        completion_tokens=20,
+        cached_tokens=30,
+        cost_usd=None,
+        seconds=1.23456,
+        abstained=(("statements", "timeout"),),
+        suspected=(("instruction", "passed chunk 2"),),
+        left_out=("3 further excluded chunks not shown",),
+    )
+    found = to_json(make_report(judge=use))
+    assert found["cost_usd"] is None
+    assert found["judge"] == {
+        "model": "m",
+        "skipped": None,
+        "calls": 5,
+        "tokens": {"prompt": 100, "cached": 30, "completion": 20},
+        "cost_usd": None,
+        "seconds": 1.235,
+        "abstained": {"statements": "timeout"},
+        "injection_suspected": [{"kind": "instruction", "where": "passed chunk 2"}],
+        "left_out": ["3 further excluded chunks not shown"],
+    }
+    assert (
+        to_json(make_report(judge=JudgeUse("m", skipped="budget")))["judge"]["skipped"] == "budget"
+    )
