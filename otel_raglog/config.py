@@ -322,7 +322,8 @@ def _describe(error: ValidationError) -> str:
             quotes = ": write it in quotes" if problem["type"] == "string_type" else ""
             lines.append(f"option {owner}: the name {place[-2]!s} {must}{quotes}")
         else:
-            # A destination's values may be secret.
-            got = "" if place[0] == "exporters" else shown(problem["input"])
+            # A destination's values may be secret, and what is wrong with the LLM's address.
+            secret = place[0] == "exporters" or place[:2] == ("judge", "endpoint")
+            got = "" if secret else shown(problem["input"])
             lines.append(f"option {option}: {in_words(problem, _known_at(place))}{got}")
     return "; ".join(lines)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
@@ -324,6 +325,17 @@ class Judge(_Section):
         description="Regular expressions; what they match is replaced by [redacted] before anything "
         "is sent.",
     )
+
+    @field_validator("endpoint")
+    @classmethod
+    def _holds_no_secret(cls, endpoint: str | None) -> str | None:
+        parts = urlsplit(endpoint or "")
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise ValueError(
+                "must not hold a password, a query or a fragment: keys come from judge.key_file or a "
+                "variable"
+            )
+        return endpoint
 
     @field_validator("redact")
     @classmethod

@@ -80,9 +80,14 @@ class LlmDetector:
 
 
 def _learned(local: Detector, trained: Ensemble | None) -> Bands:
+    """Return the bands that were learned, for a local detector like the one they were learned beside.
+
+    The probabilities of rules-1 are not calibrated: beside it the default counts.
+    """
+    if not isinstance(local, Ensemble):
+        return bands_at(DEFAULT_ERROR, {})
     learned = None if trained is None else trained.escalation
-    thresholds = local.thresholds if isinstance(local, Ensemble) else {}
-    return bands_at(DEFAULT_ERROR if learned is None else learned.error, thresholds)
+    return bands_at(DEFAULT_ERROR if learned is None else learned.error, local.thresholds)
 
 
 def _stage_verdict(

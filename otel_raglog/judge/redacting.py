@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from otel_raglog.checks.judge.visible import visible
 from otel_raglog.model import Chunk, Field, Message, Run
 
 T = TypeVar("T")
@@ -17,7 +18,9 @@ REDACTED = "[redacted]"
 class Redactor:
     """Replaces what any of ``patterns`` (regular expressions) matches, in every text of a run.
 
-    Names of services and models, and ids, are no texts of a run: nobody is sent them.
+    Characters that nobody sees (soft hyphens, zero-width spaces) keep nothing from being matched: an
+    LLM is not shown them either. Names of services and models, and ids, are no texts of a run:
+    nobody is sent them.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -28,7 +31,7 @@ class Redactor:
         if not self._patterns:
             return run
         text, texts, chunks, messages = (
-            self._of(made) for made in (self._text, self._texts, self._chunks, self._messages)
+            self._of(made) for made in (self.text, self._texts, self._chunks, self._messages)
         )
         return replace(
             run,
@@ -36,12 +39,22 @@ class Redactor:
             answer=text(run.answer),
             history=messages(run.history),
             rewriters=tuple(
-                replace(s, input=text(s.input), rewrites=texts(s.rewrites), filters=None)
+                replace(
+                    s,
+                    input=text(s.input),
+                    rewrites=texts(s.rewrites),
+                    filters=self._optional(s.filters),
+                )
                 for s in run.rewriters
             ),
             embedders=tuple(replace(s, texts=texts(s.texts)) for s in run.embedders),
             retrievers=tuple(
-                replace(s, query=text(s.query), chunks=chunks(s.chunks), filters=None)
+                replace(
+                    s,
+                    query=text(s.query),
+                    chunks=chunks(s.chunks),
+                    filters=self._optional(s.filters),
+                )
                 for s in run.retrievers
             ),
             rerankers=tuple(
@@ -68,32 +81,38 @@ class Redactor:
                     messages=messages(s.messages),
                     answer=text(s.answer),
                     draft=text(s.draft),
+                    finish_reason=self._optional(s.finish_reason),
                 )
                 for s in run.generators
             ),
         )
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str) -> str:
+        """Return ``text`` as an LLM may see it; as it is, where nothing matches."""
+        seen = found = visible(text).text
         for pattern in self._patterns:
-            text = pattern.sub(REDACTED, text)
-        return text
+            found = pattern.sub(REDACTED, found)
+        return text if found == seen else found
+
+    def _optional(self, text: str | None) -> str | None:
+        return None if text is None else self.text(text)
 
     def _texts(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(self._text, texts))
+        return tuple(map(self.text, texts))
 
     def _chunks(self, chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
         return tuple(
             replace(
                 chunk,
-                text=self._text(chunk.text),
-                title=None if chunk.title is None else self._text(chunk.title),
+                text=self.text(chunk.text),
+                title=self._optional(chunk.title),
                 metadata={},
             )
             for chunk in chunks
         )
 
     def _messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        return tuple(replace(message, content=self._text(message.content)) for message in messages)
+        return tuple(replace(message, content=self.text(message.content)) for message in messages)
 
     @staticmethod
     def _of(made: Callable[[T], T]) -> Callable[[Field[T]], Field[T]]:

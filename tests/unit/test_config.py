@@ -479,3 +479,14 @@ def test_wrong_options_of_the_llm_are_named(judge, said) -> None:
     """Before anything is asked."""
     with pytest.raises(ConfigError, match=said):
         load_config(None, {"judge": judge}, {})
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["http://user:s3cret@127.0.0.1/v1", "http://127.0.0.1/v1?key=s3cret", "http://[::s3cret"],
+)
+def test_an_address_of_the_llm_that_holds_a_secret_is_refused_unseen(endpoint) -> None:
+    """Else it would be in every configuration that is shown, and in logs."""
+    with pytest.raises(ConfigError, match=r"judge\.endpoint") as caught:
+        load_config(None, {"judge": {"endpoint": endpoint}}, {})
+    assert "s3cret" not in str(caught.value)

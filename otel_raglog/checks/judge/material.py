@@ -15,9 +15,7 @@ from otel_raglog.checks.reading import (
     prompt_of,
     readable,
     retrieved_of,
-    rewrites_of,
     selected_of,
-    shortened,
 )
 from otel_raglog.checks.rules.reranker import excluded_of, with_texts
 from otel_raglog.checks.text.survival import Fate, PromptText
@@ -129,16 +127,14 @@ def _one(label: str, field: Field[str]) -> Texts:
     if not field.usable or field.value is None or not field.value.strip():
         return Texts(label, missing=_STATUS[field.status])
     note = _CUT if field.status is FieldStatus.TRUNCATED else ""
-    return Texts(label, (Text(shortened(field.value), note),))
+    return Texts(label, (Text(field.value, note),))
 
 
 def _turns(run: Run) -> Texts:
     turns = run.history.value if run.history.usable and run.history.value else ()
     return Texts(
         "earlier turn",
-        tuple(
-            Text(shortened(turn.content), _ROLES.get(turn.role.casefold(), "")) for turn in turns
-        ),
+        tuple(Text(turn.content, _ROLES.get(turn.role.casefold(), "")) for turn in turns),
     )
 
 
@@ -147,8 +143,8 @@ def _rewrites(run: Run) -> Texts:
         Text(text, note)
         for step in run.rewriters
         for text, note in (
-            *((rewrite, _KINDS[step.kind]) for rewrite in rewrites_of(step)),
-            *(((shortened(step.filters), "the search's filter"),) if step.filters else ()),
+            *((each, _KINDS[step.kind]) for each in step.rewrites.value or () if each.strip()),
+            *(((step.filters, "the search's filter"),) if step.filters else ()),
         )
     )
     return _or_why(run, Stage.REWRITER, "rewrite", texts, (s.rewrites for s in run.rewriters))
@@ -156,7 +152,7 @@ def _rewrites(run: Run) -> Texts:
 
 def _embedded(run: Run) -> Texts:
     texts = tuple(
-        Text(shortened(text), "a passage, which need not be the question" if step.passage else "")
+        Text(text, "a passage, which need not be the question" if step.passage else "")
         for step in run.embedders
         for text in (step.texts.value if step.texts.usable and step.texts.value else ())
         if text.strip()

@@ -23,6 +23,7 @@ MAX_BYTES = 64 * 1024
 _PLACES_TRIED = 2_000
 _PROBLEMS_NAMED = 5
 _BRACE = re.compile(r"\{")
+_OPENS_OBJECT = re.compile(r'\{\s*"')
 
 
 def answer_from(check: JudgeCheck[A], reply: str, stages: Collection[Stage]) -> A:
@@ -63,7 +64,8 @@ def read_answer(answer: type[A], reply: str) -> A:
 def _object_in(reply: str) -> str:
     """Return the one JSON object of the reply.
 
-    Of several nobody can tell which is meant: one may be quoted from a document.
+    Of several nobody can tell which is meant: one may be quoted from a document. Nor of one within
+    another that does not end.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_not_finite)
     objects: list[str] = []
@@ -74,6 +76,8 @@ def _object_in(reply: str) -> str:
         try:
             _, end = decoder.raw_decode(reply, brace.start())
         except json.JSONDecodeError:
+            if _OPENS_OBJECT.match(reply, brace.start()):
+                raise BadInput("the reply holds a JSON object that is not finished") from None
             continue
         except (ValueError, RecursionError):
             # A number without end, or nested without end.

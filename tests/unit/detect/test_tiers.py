@@ -8,7 +8,9 @@ from judged_runs import GENERATOR, RETRIEVER, REWRITER, make_answers, make_judge
 from trained_detectors import make_measurements
 
 from otel_raglog.checks.check import measured
-from otel_raglog.detect.escalation import Band
+from otel_raglog.detect.choosing import build_detector, build_llm_detector
+from otel_raglog.detect.ensemble import Ensemble
+from otel_raglog.detect.escalation import DEFAULT_ERROR, Band, bands_at
 from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.detect.tiers import ANSWERS_ALONE, LlmDetector
@@ -138,3 +140,16 @@ def test_a_step_that_left_no_data_stays_unknown() -> None:
     twice = replace(run(), rewriters=(*run().rewriters, failed))
     found = LlmDetector(Rules1()).judge(twice, (*LOCAL, *make_answers(rewriter=0.98)))[REWRITER]
     assert [step.verdict for step in found.steps] == [StageVerdict.FAULTY, StageVerdict.UNKNOWN]
+
+
+def test_bands_were_learned_beside_a_trained_local_detector() -> None:
+    """The probabilities of rules-1 are no such ones: beside it the default counts."""
+    tier = build_llm_detector(Rules1(), model="claude-haiku-5-5")
+    assert tier.trained is not None
+    assert tier.bands == bands_at(DEFAULT_ERROR, {})
+    local = build_detector("local", Policy.MONITORING, {})
+    assert isinstance(local, Ensemble)
+    beside = build_llm_detector(local, model="claude-haiku-5-5")
+    assert beside.trained is not None
+    assert beside.trained.escalation is not None
+    assert beside.bands == bands_at(beside.trained.escalation.error, local.thresholds)

@@ -1,6 +1,6 @@
 """What an LLM is not shown of a run."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from handbook_runs import make_run
@@ -49,3 +49,22 @@ def test_without_a_match_the_texts_are_the_same(patterns):
     run = make_small_run(answer=NOT_CAPTURED)
     assert Redactor(patterns)(run).question == run.question
     assert Redactor(patterns)(run).answer == NOT_CAPTURED
+
+
+@pytest.mark.parametrize("hidden", ["4711-\u200b0815", "47\u00ad11-0815", "4711\u2060-08\u200d15"])
+def test_characters_that_nobody_sees_hide_nothing(hidden):
+    """Soft hyphens are common in texts from PDF files; an LLM would read the number all the same."""
+    assert Redactor([r"\d{4}-\d{4}"]).text(f"see {hidden}.") == "see [redacted]."
+
+
+def test_a_text_without_a_match_keeps_its_invisible_characters():
+    """They are counted, and shown as removed, in their own place."""
+    assert Redactor(["x"]).text("a\u200bb") == "a\u200bb"
+
+
+def test_a_filter_is_a_text_like_the_others():
+    """It stays, without what is matched: a self-query rewrite is judged with it."""
+    (step,) = make_run(rewrites=["bookings"]).rewriters
+    run = replace(run_with_secrets(), rewriters=(replace(step, filters=f"user = {SECRET}"),))
+    assert Redactor([SECRET])(run).rewriters[0].filters == "user = [redacted]"
+    assert Redactor(["never there"])(run).rewriters[0].filters == f"user = {SECRET}"

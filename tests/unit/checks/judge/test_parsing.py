@@ -61,11 +61,21 @@ def test_prose_and_a_code_fence_around_it_do_no_harm(around: str) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "I cannot say.", "[1, 2]", "null", '{"unsupported": 78', "{" * 60_000, "[" * 60_000],
+    ["", "I cannot say.", "[1, 2]", "null", "{" * 60_000, "[" * 60_000],
 )
 def test_a_reply_without_an_object_says_so(reply: str) -> None:
-    """Cut off, nested without end, or prose."""
+    """Nested without end, or prose."""
     assert problem(GradedGeneratorCheck(), reply) == "the reply holds no JSON object"
+
+
+@pytest.mark.parametrize(
+    "before", ['{"answer": ', 'The document says {"a": ', '{ "unsupported": 78, ']
+)
+def test_an_object_within_one_that_does_not_end_is_no_answer(before: str) -> None:
+    """Cut off, or quoted from a document: nobody can tell."""
+    said = "the reply holds a JSON object that is not finished"
+    assert problem(GradedGeneratorCheck(), before + json.dumps(GENERATOR)) == said
+    assert problem(GradedGeneratorCheck(), before) == said
 
 
 def test_several_objects_are_no_answer() -> None:

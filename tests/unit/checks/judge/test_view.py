@@ -122,3 +122,15 @@ def test_chunks_rank_by_the_words_of_the_question() -> None:
     """The default needs no model."""
     best, worst = by_words(QUESTION, [CHUNK, "It rains."])
     assert best > worst
+
+
+@pytest.mark.parametrize("place", ["question", "rewrites", "embedder_input", "history"])
+def test_nothing_is_cut_before_it_is_counted(place: str) -> None:
+    """Of a text that is too long, what is left out is told to the character."""
+    text = "word " * 12_000
+    value = {"rewrites": [text], "history": [["user", text]]}.get(place, text)
+    whole = view_of(run_with(**{place: value}), max_prompt_tokens=200_000)  # type: ignore[arg-type]
+    assert whole.left_out == ()
+    view = view_of(run_with(**{place: value}), max_prompt_tokens=8_000)  # type: ignore[arg-type]
+    (excerpt,) = (s.excerpt for part in view.sections for s in part.shown if s.excerpt.left_out)
+    assert abs(len(excerpt.head) + len(excerpt.tail) + excerpt.left_out - len(text)) <= 2
