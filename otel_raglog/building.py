@@ -36,6 +36,7 @@ from otel_raglog.errors import ConfigError
 from otel_raglog.judge.asking import Asker, AskerConfig
 from otel_raglog.judge.breaker import Breaker
 from otel_raglog.judge.budget import Budget, BudgetLimits
+from otel_raglog.judge.calling import Pricing
 from otel_raglog.judge.client import Usage
 from otel_raglog.judge.clients import build_client
 from otel_raglog.judge.parts import Mode
@@ -157,7 +158,6 @@ def build_asker(options: Judge, key: str | None) -> Asker:
             f"judge.provider {options.provider} does not return"
         )
     clock = SystemClock()
-    prices = Prices.load(options.prices)
     client = build_client(
         options.provider,
         options.model,
@@ -166,15 +166,7 @@ def build_asker(options: Judge, key: str | None) -> Asker:
         max_reply_bytes=options.max_reply_kib * 1024,
         connections=options.concurrency,
     )
-    limits = BudgetLimits(
-        options.budget.usd_per_hour, options.budget.usd_per_day, options.budget.tokens_per_minute
-    )
-    budget = Budget(limits, options.budget.path, clock)
-    if prices.cost(options.model, Usage()) is None:
-        _log.warning(
-            "the price of the model is not known (judge.prices): its cost is not limited by USD",
-            model=options.model,
-        )
+    budget, pricing = build_budget(options)
     return Asker(
         client,
         AskerConfig(
@@ -190,8 +182,27 @@ def build_asker(options: Judge, key: str | None) -> Asker:
         clock,
         random.Random(),  # noqa: S311  jitter
         lambda: secrets.token_hex(_NONCE_BYTES),
-        lambda usage: prices.cost(options.model, usage),
+        pricing,
     )
+
+
+def build_budget(options: Judge) -> tuple[Budget, Pricing]:
+    """Return what limits the cost of asking the LLM of the options, and what a call costs.
+
+    Raises:
+        ConfigError: the file of what was spent, or the price list, cannot be read.
+    """
+    prices = Prices.load(options.prices)
+    limits = BudgetLimits(
+        options.budget.usd_per_hour, options.budget.usd_per_day, options.budget.tokens_per_minute
+    )
+    budget = Budget(limits, options.budget.path, SystemClock())
+    if prices.cost(options.model, Usage()) is None:
+        _log.warning(
+            "the price of the model is not known (judge.prices): its cost is not limited by USD",
+            model=options.model,
+        )
+    return budget, lambda usage: prices.cost(options.model, usage)
 
 
 def ranker_of(reader: CrossEncoder | None) -> Ranker | None:

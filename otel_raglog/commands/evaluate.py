@@ -23,9 +23,16 @@ from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.commands.reading import read_files
-from otel_raglog.commands.train import JudgeAnswersFile, measured_runs, warn_of_training_runs
+from otel_raglog.commands.train import (
+    JudgeAnswersFile,
+    judge_model_of,
+    measured_runs,
+    warn_of_training_runs,
+)
 from otel_raglog.config import load_config
+from otel_raglog.detect.artifact import TrainedOn
 from otel_raglog.detect.choosing import build_llm_detector
+from otel_raglog.detect.detector import Detector
 from otel_raglog.detect.ensemble import Ensemble
 from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.rules1 import Rules1
@@ -79,6 +86,10 @@ _NO_LABELS = (
     '"labels": {"retriever": {"faulty": true}}'
 )
 _NO_ANSWERS: Mapping[str, RecordedAnswers] = MappingProxyType({})
+_UNKNOWN = "unknown"
+"""The LLM whose answers do not name it: no trained detector is for it."""
+
+_CHOSEN_HERE = "The bold line was chosen on these same runs: on others expect somewhat less of it."
 _WIDTH = 150
 """Columns of tables that are not printed on a terminal."""
 
@@ -153,13 +164,17 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What came out; ``curve`` is that of escalation, empty without an LLM's answers."""
+    """What came out; ``curve`` is that of escalation, empty without an LLM's answers.
+
+    ``trained_on`` says of the detectors that were trained before on what they were.
+    """
 
     detector: str
     how: str
     judged: Sequence[JudgedRun]
     evaluation: Evaluation
     curve: Sequence[Point] = ()
+    trained_on: Sequence[TrainedOn] = ()
 
 
 def evaluate(
@@ -199,9 +214,11 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds, training and bootstrap.")] = 0,
     judge_answers: JudgeAnswersFile = None,
     judge_model: Annotated[
-        str,
-        typer.Option(help="The LLM that gave the answers: chooses the detector that reads them."),
-    ] = "unknown",
+        str | None,
+        typer.Option(
+            help="The LLM that gave the answers: chooses the detector that reads them. Default: the one that they name."
+        ),
+    ] = None,
     judge_detector: Annotated[
         str | None,
         typer.Option(help="The detector that reads the answers; default: the LLM's own."),
@@ -256,20 +273,21 @@ def evaluate(
     if plots is not None:
         write_plots(found.evaluation, plots)
     _print(found.evaluation, setting, output_format, found.curve)
-    if trainer is None and isinstance(analyser.detector, Ensemble):
-        warn_of_training_runs(runs, analyser.detector.trained_on)
+    known = runs if judge_answers is None else [*runs, judge_answers]
+    warn_of_training_runs(known, *found.trained_on)
     report_problems(problems)
     if problems:
         raise typer.Exit(BAD_INPUT)
 
 
-def _read_recorded(path: Path | None, model: str, detector: str | None) -> Recorded:
+def _read_recorded(path: Path | None, model: str | None, detector: str | None) -> Recorded:
     if path is None:
-        return Recorded({}, [], model, detector)
+        return Recorded({}, [], _UNKNOWN, detector)
     answers, problems = read_answers(path)
     if not answers:
         raise BadInput("; ".join([*problems, f"{path}: no answers"]))
-    return Recorded(answers, problems, model, detector)
+    by = judge_model_of(path, answers, model) or _UNKNOWN
+    return Recorded(answers, problems, by, detector)
 
 
 def read_labelled(
@@ -312,7 +330,8 @@ def _evaluate_local(
     judged = judge_all(tested, detector)
     variants = ablate(tested, groups_of(analyser.checks), detector) if wanted.ablation else ()
     evaluation = _figures(judged, variants, wanted)
-    return Evaluated(analyser.detector_version, task.how, judged, evaluation)
+    known = _trained_on(detector)
+    return Evaluated(analyser.detector_version, task.how, judged, evaluation, trained_on=known)
 
 
 def _evaluate_tiers(
@@ -327,6 +346,7 @@ def _evaluate_tiers(
     if not asked:
         raise BadInput("--judge-answers: the file has answers to none of these runs")
     wanted = task.wanted
+    known: tuple[TrainedOn, ...] = ()
     if task.trainer is None:
         detector = build_llm_detector(
             task.analyser.detector,
@@ -334,6 +354,7 @@ def _evaluate_tiers(
             name=recorded.detector,
             policy=task.policy,
         )
+        known = _trained_on(detector.local, detector.trained)
         name, tiers = detector.version, tiers_of(asked, detector)
         variants = _tiers_as_they_are(asked, detector, tiers, wanted)
     else:
@@ -345,7 +366,11 @@ def _evaluate_tiers(
     what = "trained on too" if task.out_of_fold else "left out"
     how = f"{task.how}, runs with answers alone ({len(rest)} without are {what})"
     evaluation = _figures(tiers.llm, variants, wanted)
-    return Evaluated(name, how, tiers.llm, evaluation, curve_of(tiers))
+    return Evaluated(name, how, tiers.llm, evaluation, curve_of(tiers), known)
+
+
+def _trained_on(*detectors: Detector | None) -> tuple[TrainedOn, ...]:
+    return tuple(each.trained_on for each in detectors if isinstance(each, Ensemble))
 
 
 def _trained_here(
@@ -436,3 +461,4 @@ def _print(
     print_evaluation(evaluation, setting, console)
     if curve:
         console.print(escalation_table(curve))
+        console.print(_CHOSEN_HERE)

@@ -26,6 +26,7 @@ from otel_raglog.checks.judge.registry import JUDGE_CHECKS, checks_for
 from otel_raglog.checks.judge.untrusted import suspected
 from otel_raglog.commands.analyze import Files, JoinFlag, report_problems
 from otel_raglog.commands.config import ConfigFile
+from otel_raglog.commands.costs import Cost, tokens_in_words
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.judge_correctness import correctness
 from otel_raglog.commands.judge_runs import (
@@ -48,7 +49,7 @@ from otel_raglog.judge.batch import (
     RequestFiles,
     asks_of,
     body_of,
-    custom_id,
+    custom_ids,
     request_line,
 )
 from otel_raglog.judge.batch_answers import (
@@ -138,14 +139,15 @@ def export(
     runs = read_runs(files, loaded, join=join)
     shown = Showing(loaded)
     frugal = is_frugal(loaded.judge, economy)
-    usage, cost, asked = Usage(), _Cost(), 0
+    usage, cost, asked = Usage(), Cost(), 0
     with showing_progress() as tell, RequestFiles(out, BATCH_LIMITS[api]) as requests:
         for number, run in enumerate(runs.runs.values(), 1):
             view = shown.view(run)
-            asks = asks_of(checks_asked(view, economy=frugal), view, new_nonce)
+            checks = checks_asked(view, economy=frugal)
+            asks, ids = asks_of(checks, view, new_nonce), custom_ids(run.run_id, view, checks)
             for key, ask in asks.items():
                 body = body_of(api, model, ask, reasons=reasoning)
-                requests.add(request_line(api, custom_id(run.run_id, key), body))
+                requests.add(request_line(api, ids[key], body))
                 expected = expected_of_ask(ask)
                 usage += expected
                 cost.add(prices.cost(model, expected))
@@ -176,30 +178,36 @@ def import_(
     out: AnswersOut,
     model: Annotated[
         str | None,
-        typer.Option(help="The model's name as it was exported; default: judge.model."),
+        typer.Option(
+            help="The model's name as it was exported, the only one whose answers are taken; default: judge.model."
+        ),
     ] = None,
     join: JoinFlag = False,
     config: ConfigFile = None,
 ) -> None:
     """Read the answers about the runs in FILES from the results of batches of either API.
 
-    FILES must be those that were exported. Exit code 0: done; 2: bad usage or input, or some requests
-    failed: these are named, and the others' answers are written all the same.
+    FILES must be those that were exported, and what decides what is shown of them (judge.redact,
+    judge.max_prompt_tokens, judge.max_excluded_chunks, the cross-encoder, this version) the same. Exit
+    code 0: done; 2: bad usage or input, or some requests failed or were answered by another model: these
+    are named, and the others' answers are written all the same.
     """
     loaded = load_config(config)
     prices = Prices.load(loaded.judge.prices)
     runs = read_runs(files, loaded, join=join)
+    shown = Showing(loaded)
     expected: dict[str, Expected] = {}
-    for run in runs.runs.values():
-        view = brief_view(run)
-        expected |= expected_requests(run.run_id, checks_for(view), view.stages)
     name = model or loaded.judge.model
     there = _read_out(out)
     with showing_progress() as tell:
+        for number, run in enumerate(runs.runs.values(), 1):
+            view = shown.view(run)
+            expected |= expected_requests(run.run_id, checks_for(view), view)
+            tell("Preparing", number, len(runs.runs))
         read = _counted(read_responses(responses), len(expected), tell)
         found = import_responses(read, expected, prices.cost, name)
-    _refuse_other_models(out, there, found.models)
-    report_problems([*found.replaced, *found.problems])
+    _refuse_other_models(out, there, {name} if found.answers else ())
+    report_problems([*found.replaced, *found.problems, *_why_unknown(found)])
     again = len(found.answers.keys() & there.keys())
     if again:
         sys.stderr.write(
@@ -357,15 +365,29 @@ def _counted(
         tell("Reading", min(number, total), total)
 
 
+def _why_unknown(found: Imported) -> Iterator[str]:
+    if found.unknown:
+        yield (
+            "a request is known by all that it shows: import needs the runs of the export, the same "
+            "judge.redact, judge.max_prompt_tokens, judge.max_excluded_chunks, cross-encoder "
+            "(analysis.…) and version"
+        )
+
+
 def _print_imported(found: Imported, out: Path, runs: int, there: int) -> None:
     parts = [f"{found.responses:,} responses: answers about {len(found.answers)} of {runs} runs"]
-    counts = {"failed": found.failed, "unknown": found.unknown, "unreadable": found.unreadable}
+    counts = {
+        "failed": found.failed,
+        "by another model": found.other_model,
+        "unknown": found.unknown,
+        "unreadable": found.unreadable,
+    }
     parts += [f"{count} {what}" for what, count in counts.items() if count]
     if found.replaced:
         parts.append(f"{len(found.replaced)} replaced by later ones")
-    cost = _Cost(found.cost_usd)
+    cost = Cost(found.cost_usd)
     sys.stdout.write(
-        f"{', '.join(parts)}\n{_tokens(found.usage)}, {cost.words()}\n"
+        f"{', '.join(parts)}\n{tokens_in_words(found.usage)}, {cost.words()}\n"
         f"{out}: answers about {there} runs\n"
     )
 
@@ -408,26 +430,6 @@ def _is_hopeless(outcome: Outcome) -> bool:
 
 
 @dataclass(slots=True)
-class _Cost:
-    """USD so far; ``None`` when a price is not known."""
-
-    usd: float | None = 0.0
-
-    def add(self, usd: float | None) -> None:
-        self.usd = None if self.usd is None or usd is None else self.usd + usd
-
-    def words(self, share: float = 1.0, before: str = "") -> str:
-        if self.usd is None:
-            return "cost unknown (judge.prices)"
-        return f"{before}{self.usd * share:.4f} USD"
-
-
-def _tokens(usage: Usage) -> str:
-    prompt = usage.prompt_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-    return f"{prompt:,} + {usage.completion_tokens:,} tokens"
-
-
-@dataclass(slots=True)
 class _Asked:
     """What asking has come to."""
 
@@ -435,7 +437,7 @@ class _Asked:
     runs: int = 0
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
-    cost: _Cost = field(default_factory=_Cost)
+    cost: Cost = field(default_factory=Cost)
     abstained: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome) -> bool:
@@ -451,7 +453,7 @@ class _Asked:
         """Return what people are told."""
         line = (
             f"{self.model} was asked about {self.runs} of {waiting} runs: {self.calls:,} calls, "
-            f"{_tokens(self.usage)}, {self.cost.words()}"
+            f"{tokens_in_words(self.usage)}, {self.cost.words()}"
         )
         if self.abstained:
             reasons = ", ".join(f"{n} {reason}" for reason, n in self.abstained.most_common())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import Counter
@@ -15,17 +16,19 @@ import typer
 from otel_raglog.checks.similarity.encoder import MiniLmEncoder
 from otel_raglog.clock import SystemClock
 from otel_raglog.commands.analyze import report_problems
+from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
-from otel_raglog.config import read_secret
+from otel_raglog.config import load_config, read_secret
 from otel_raglog.errors import BadInput
+from otel_raglog.judge.redacting import Redactor
 from otel_raglog.lab.corpus import Corpus, read_corpus, thinned
 from otel_raglog.lab.inject.registry import faults_named
 from otel_raglog.lab.judges.agreement import Agreement, agreement_in
 from otel_raglog.lab.judges.clients import key_variable, patient_client
 from otel_raglog.lab.judges.judge import Judge
 from otel_raglog.lab.judges.labelling import failures_of, label_all
-from otel_raglog.lab.judges.naming import JudgeName, judge_named, two_judges
+from otel_raglog.lab.judges.naming import JudgeName, three_judges
 from otel_raglog.lab.judges.panel import Panel
 from otel_raglog.lab.labels import label
 from otel_raglog.lab.laboratory import Lab, absorbed
@@ -196,21 +199,32 @@ def relabel(
     parallel: Annotated[
         int, typer.Option("--parallel", min=1, max=64, help="Runs judged at once.")
     ] = 4,
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--redact",
+            help="Regular expression; what it matches is not sent to judges, nor is what "
+            "judge.redact matches; several times.",
+        ),
+    ] = None,
     seed: Seed = 0,
+    config: ConfigFile = None,
 ) -> None:
     """Label run records anew, of the lab or of your own pipelines.
 
     With --corpus by the corpus's evidence; a record's group names corpus and question
     (corpus:question). With --judges and --adjudicator by LLMs: they state findings, fixed rules make
-    the labels; goes on where an interrupted call stopped. The texts of the runs are sent to them.
+    the labels; goes on where an interrupted call stopped. The texts of the runs are sent to them,
+    whatever judge.when says, without what --redact and judge.redact match.
     """
     if (corpus is None) == (judges is None):
         raise BadInput("lab label needs either --corpus or --judges A,B with --adjudicator C")
     if judges is not None:
         if adjudicator is None:
             raise BadInput("--judges needs --adjudicator, which decides where they differ")
-        names = (*two_judges(judges, endpoint), judge_named(adjudicator, endpoint))
-        _label_by_judges(records, out, names, key_from, parallel, seed)
+        names = three_judges(judges, adjudicator, endpoint)
+        patterns = (*load_config(config).judge.redact, *map(_pattern, redact or ()))
+        _label_by_judges(records, out, names, key_from, parallel, seed, Redactor(patterns))
         return
     lab = Lab(tuple(map(read_corpus, corpus or ())), (), MiniLmEncoder(), seed=seed)
     if out.exists():
@@ -257,6 +271,14 @@ def import_raglog_faults(
         raise typer.Exit(BAD_INPUT)
 
 
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise BadInput(f"--redact {text!r} is no regular expression: {error}") from None
+    return text
+
+
 def _label_by_judges(
     records: Path,
     out: Path,
@@ -264,6 +286,7 @@ def _label_by_judges(
     key_from: str | None,
     parallel: int,
     seed: int,
+    redact: Redactor,
 ) -> None:
     found = list(read_records(records))
     if not found:
@@ -281,7 +304,13 @@ def _label_by_judges(
         )
         judges.append(Judge(name.text, client))
     try:
-        panel = Panel(judges[0], judges[1], judges[2], lambda run_id: Random(f"{seed} {run_id}"))  # noqa: S311  an order, no secret
+        panel = Panel(
+            judges[0],
+            judges[1],
+            judges[2],
+            lambda run_id: Random(f"{seed} {run_id}"),  # noqa: S311  an order, no secret
+            redact,
+        )
         with showing_progress() as tell:
             problems = label_all(found, panel, out, parallel=parallel, tell=tell)
     finally:

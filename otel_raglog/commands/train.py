@@ -33,6 +33,7 @@ from otel_raglog.detect.policies import Policy
 from otel_raglog.detect.rules1 import Rules1
 from otel_raglog.detect.training.labels import Labels, read_all_labels
 from otel_raglog.errors import BadInput, ConfigError
+from otel_raglog.judge.model_names import is_version_of
 from otel_raglog.lab.evaluation.detectors import example_of, tier_trainer
 from otel_raglog.lab.evaluation.escalation import curve_of, judge_tiers, learned_from
 from otel_raglog.lab.evaluation.outcomes import MeasuredRun
@@ -64,8 +65,11 @@ def train(
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 1,
     judge_answers: JudgeAnswersFile = None,
     judge_model: Annotated[
-        str, typer.Option(help="The LLM that gave the answers, as providers name it.")
-    ] = "unknown",
+        str | None,
+        typer.Option(
+            help="The LLM that gave the answers, as providers name it. Default: the one that they name."
+        ),
+    ] = None,
     judge_for: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,7 +85,7 @@ def train(
 
     The checks are those of analysis.checks (default: rules, similarity, alignment, crossencoder). The same runs, checks and seed give the same detector.
     Use it with analysis.detector. With --judge-answers it reads an LLM's answers too, is for judge.detector, and learns
-    when the LLM is worth asking; runs without answers are trained on as well. Exit code 0: done; 2: bad usage or input: nothing is written,
+    when the LLM is worth asking; runs without answers are trained on as well. Where the answers do not name their LLM, --judge-model must. Exit code 0: done; 2: bad usage or input: nothing is written,
     unless the labels of some records alone are malformed, which are named and left out.
     """
     if not re.fullmatch(NAME_PATTERN, name):
@@ -92,6 +96,14 @@ def train(
         )
     _check_writable(out)
     training = _training()
+    answers, problems = ({}, []) if judge_answers is None else read_answers(judge_answers)
+    if judge_answers is not None and not answers:
+        raise BadInput("; ".join([*problems, f"{judge_answers}: no answers"]))
+    by = None if judge_answers is None else judge_model_of(judge_answers, answers, judge_model)
+    if judge_answers is not None and by is None:
+        raise BadInput(
+            f"{judge_answers}: not all answers name the LLM that gave them: say it by --judge-model"
+        )
     options = with_training_checks(load_config(config).analysis)
     reading = read_files(runs, keep_records=True)
     if reading.problems:
@@ -100,10 +112,7 @@ def train(
     analyser = build_analyser(
         options, quote_text=False, failures=LoggingFailures(), detector=Rules1()
     )
-    answers, problems = ({}, []) if judge_answers is None else read_answers(judge_answers)
     settings = replace(training.WITH_ANSWERS if answers else training.DEFAULT, seed=seed)
-    if judge_answers is not None and not answers:
-        raise BadInput("; ".join([*problems, f"{judge_answers}: no answers"]))
     with showing_progress() as tell:
         labels, malformed = read_all_labels(reading.records)
         problems += malformed
@@ -118,10 +127,10 @@ def train(
         trained = training.train(examples, settings, tell)
         escalation = _learn_escalation(runs_here, answers, seed, tell) if answers else None
     judge = None
-    if judge_answers is not None:
+    if judge_answers is not None and by is not None:
         judge = JudgedBy(
-            model=judge_model,
-            models=tuple(judge_for or (judge_model,)),
+            model=by,
+            models=tuple(judge_for or (by,)),
             provenance=judge_provenance,
             answers=((judge_answers.name, _digest(judge_answers), _answered(runs_here, answers)),),
         )
@@ -190,9 +199,35 @@ def _learn_escalation(
     return learned_from(curve_of(tiers), len(asked), "trained on the same runs")
 
 
-def warn_of_training_runs(paths: Sequence[Path], trained_on: TrainedOn) -> None:
-    """Say which of the files a detector was trained on: it looks better on them than it is."""
-    known = {digest for _, digest, _ in trained_on.files}
+def judge_model_of(
+    path: Path, answers: Mapping[str, RecordedAnswers], told: str | None
+) -> str | None:
+    """Return the LLM that gave ``answers``: ``told``, else the one that all of them name, if they do.
+
+    Raises:
+        BadInput: they name several, or another one than ``told``; a date at the end is no difference.
+    """
+    every = {each.model for each in answers.values()}
+    named = sorted(each for each in every if each is not None)
+    if len(named) > 1:
+        raise BadInput(
+            f"{path}: answers of several models ({', '.join(named)}): a detector is for one of them"
+        )
+    if told is None:
+        return named[0] if every == set(named) else None
+    if named and not (is_version_of(named[0], told) or is_version_of(told, named[0])):
+        raise BadInput(f"--judge-model {told}: {path} has answers of {named[0]}")
+    return told
+
+
+def warn_of_training_runs(paths: Sequence[Path], *trained_on: TrainedOn) -> None:
+    """Say which of the files, of runs or of answers, a detector was trained on.
+
+    It looks better on them than it is.
+    """
+    answers = [each.judge.answers for each in trained_on if each.judge is not None]
+    files = [file for each in (*(each.files for each in trained_on), *answers) for file in each]
+    known = {digest for _, digest, _ in files}
     for path in paths:
         if _digest(path) in known:
             sys.stderr.write(f"otel-raglog: {path} trained this detector: expect less\n")

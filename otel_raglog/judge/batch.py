@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +14,12 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from otel_raglog.checks.judge.judge_check import JudgeCheck
-from otel_raglog.checks.judge.prompting import prompt_of, schema_of, system_of
+from otel_raglog.checks.judge.prompting import (
+    FEWEST_NONCE_CHARACTERS,
+    prompt_of,
+    schema_of,
+    system_of,
+)
 from otel_raglog.checks.judge.view import JudgeView
 from otel_raglog.errors import BadInput, ConfigError
 from otel_raglog.judge.client import Ask
@@ -23,7 +28,9 @@ from otel_raglog.judge.parts import Nonces
 BATCH_PRICE_SHARE = 0.5
 """What a token costs in a batch, of what it costs in a single call: half, with both providers."""
 
-_RUN_DIGITS = 32
+_REQUEST_DIGITS = 32
+_NO_NONCE = "0" * FEWEST_NONCE_CHARACTERS
+"""Stands for the nonce where a request is told by what it says: each has another one."""
 
 
 class BatchApi(StrEnum):
@@ -48,14 +55,24 @@ BATCH_LIMITS: Mapping[BatchApi, BatchLimits] = {
 }
 
 
-def custom_id(run_id: str, check: str) -> str:
-    """Return the id of the request of one check of one run: 64 characters at most, ``[A-Za-z0-9_-]``.
+def custom_ids(
+    run_id: str, view: JudgeView, checks: Iterable[JudgeCheck[Any]]
+) -> Mapping[str, str]:
+    """Return the ids of the requests about a run by the checks' keys.
 
-    It can be made again from the run, and does not tell the run's own id, which may be long, odd or
-    somebody's.
+    Each has 64 characters at most, ``[A-Za-z0-9_-]``, and is of the run's id and of all that the LLM
+    is told and shown but the nonce: so it can be made again, and an answer to anything else is none to
+    this request. It does not tell the run's own id, which may be long, odd or somebody's.
     """
-    digest = hashlib.sha256(run_id.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{digest[:_RUN_DIGITS]}-{check}"
+    prompt = prompt_of(view, _NO_NONCE)
+    return {
+        check.key: f"{_digest(run_id, system_of(check), prompt, schema_of(check))}-{check.key}"
+        for check in checks
+    }
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_REQUEST_DIGITS]
 
 
 def asks_of(

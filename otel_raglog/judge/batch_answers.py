@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -10,10 +10,12 @@ from otel_raglog.checks.judge.answers import Answer
 from otel_raglog.checks.judge.answers_file import RecordedAnswers, SpentTokens
 from otel_raglog.checks.judge.judge_check import JudgeCheck
 from otel_raglog.checks.judge.parsing import answer_from
+from otel_raglog.checks.judge.view import JudgeView
 from otel_raglog.errors import BadInput, TooLarge
-from otel_raglog.judge.batch import BATCH_PRICE_SHARE, custom_id
+from otel_raglog.judge.batch import BATCH_PRICE_SHARE, custom_ids
 from otel_raglog.judge.batch_responses import BatchResponse, UnreadableLine
 from otel_raglog.judge.client import Usage
+from otel_raglog.judge.model_names import is_version_of
 from otel_raglog.model import Stage
 
 ModelPricing: TypeAlias = Callable[[str, Usage], float | None]
@@ -40,9 +42,9 @@ class Imported:
     """
 
     answers: dict[str, RecordedAnswers] = field(default_factory=dict)
-    models: set[str] = field(default_factory=set)
     responses: int = 0
     failed: int = 0
+    other_model: int = 0
     unknown: int = 0
     unreadable: int = 0
     problems: list[str] = field(default_factory=list)
@@ -63,12 +65,11 @@ class _Spent:
 
 
 def expected_requests(
-    run_id: str, checks: Iterable[JudgeCheck[Any]], stages: Collection[Stage]
+    run_id: str, checks: Sequence[JudgeCheck[Any]], view: JudgeView
 ) -> Mapping[str, Expected]:
-    """Return the requests about a run of which ``stages`` can be graded, by their custom ids."""
-    return {
-        custom_id(run_id, check.key): Expected(run_id, check, frozenset(stages)) for check in checks
-    }
+    """Return the requests about a run of which ``view`` is shown, by their custom ids."""
+    ids = custom_ids(run_id, view, checks)
+    return {ids[check.key]: Expected(run_id, check, view.stages) for check in checks}
 
 
 def import_responses(
@@ -80,13 +81,13 @@ def import_responses(
     """Return the answers of runs, and what is wrong with the other responses.
 
     Of several responses to one request the last one that holds an answer counts. ``model`` is the
-    name under which the model is known here: a dated version of it is recorded by that name.
+    name under which the model is known here: a dated version of it is recorded by that name, and an
+    answer of any other is refused.
     """
     found = Imported()
     answered: dict[str, tuple[str, Answer]] = {}
     failed: dict[str, str] = {}
     spent: dict[str, _Spent] = {}
-    models: dict[str, str] = {}
     for response in responses:
         found.responses += 1
         if isinstance(response, UnreadableLine):
@@ -97,19 +98,23 @@ def import_responses(
         if request is None:
             found.unknown += 1
             shown = response.custom_id[:_SHOWN]
-            found.problems.append(f"{response.where}: {shown!r} is no request about these runs")
+            found.problems.append(
+                f"{response.where}: {shown!r} is no request about these runs as they are shown now"
+            )
             continue
+        told = response.model or model
         if response.reply is not None:
-            told = response.model or model
             cost = pricing(told, response.reply.usage)
             cost = None if cost is None else cost * BATCH_PRICE_SHARE
             spent.setdefault(request.run_id, _Spent()).add(response.reply.usage, cost)
-            models[request.run_id] = model if is_version_of(told, model) else told
         answer = _answer(request, response)
+        place = f"{response.where}: run {request.run_id[:_SHOWN]!r}, {request.check.name}"
         if isinstance(answer, str):
-            failed[response.custom_id] = (
-                f"{response.where}: run {request.run_id[:_SHOWN]!r}, {request.check.name}: {answer}"
-            )
+            failed[response.custom_id] = f"{place}: {answer}"
+            continue
+        if not is_version_of(told, model):
+            found.other_model += 1
+            found.problems.append(f"{place}: answered by {told[:_SHOWN]!r}, not by {model!r}")
             continue
         if response.custom_id in answered:
             earlier = answered[response.custom_id][0]
@@ -118,19 +123,24 @@ def import_responses(
     lasting = [problem for request_id, problem in failed.items() if request_id not in answered]
     found.failed = len(lasting)
     found.problems.extend(lasting)
-    by_run: dict[str, dict[str, Answer]] = {}
-    for request_id, (_, answer) in answered.items():
-        request = expected[request_id]
-        by_run.setdefault(request.run_id, {})[request.check.key] = answer
-    for run_id, answers in by_run.items():
-        found.answers[run_id] = recorded(
-            run_id, models[run_id], answers, spent[run_id].usage, spent[run_id].cost_usd
-        )
-        found.models.add(models[run_id])
+    for run_id, answers in _by_run(expected, answered).items():
+        usage, cost = spent[run_id].usage, spent[run_id].cost_usd
+        found.answers[run_id] = recorded(run_id, model, answers, usage, cost)
     total = _Spent()
     for each in spent.values():
         total.add(each.usage, each.cost_usd)
     found.usage, found.cost_usd = total.usage, total.cost_usd
+    return found
+
+
+def _by_run(
+    expected: Mapping[str, Expected], answered: Mapping[str, tuple[str, Answer]]
+) -> Mapping[str, Mapping[str, Answer]]:
+    """Return the answers by run and check."""
+    found: dict[str, dict[str, Answer]] = {}
+    for request_id, (_, answer) in answered.items():
+        request = expected[request_id]
+        found.setdefault(request.run_id, {})[request.check.key] = answer
     return found
 
 
@@ -151,15 +161,6 @@ def recorded(
     return RecordedAnswers.model_validate(
         {"id": run_id, "model": model, **answers, "usage": tokens, "cost_usd": cost_usd}
     )
-
-
-def is_version_of(told: str, model: str) -> bool:
-    """Tell whether a provider means ``model`` by ``told``: the same name, or one with a date.
-
-    ``claude-haiku-5-5-20261001`` and ``gpt-5-2025-08-07`` are dated, ``gpt-5-mini`` is not.
-    """
-    date = told.removeprefix(f"{model}-")
-    return told == model or (date != told and date.replace("-", "").isdecimal())
 
 
 def _answer(request: Expected, response: BatchResponse) -> Answer | str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -12,12 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from otel_raglog.errors import ConfigError
 from otel_raglog.judge.client import Usage
+from otel_raglog.judge.model_names import undated
 from otel_raglog.plain_errors import in_words
 
 _SHIPPED = Path(__file__).with_name("prices.json")
 _MILLION = 1_000_000
-_DATED = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")
-"""How providers name a version of a model: ``claude-haiku-4-5-20251001``, ``gpt-5-2025-08-07``."""
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -92,7 +90,7 @@ class Prices:
     def price(self, model: str) -> Price | None:
         """Return the price of ``model``, of which a date at the end is no part; ``None``: not known."""
         found = self._models.get(model)
-        return found if found is not None else self._models.get(_DATED.sub("", model))
+        return found if found is not None else self._models.get(undated(model))
 
     def cost(self, model: str, usage: Usage) -> float | None:
         """Return USD of one call, ``None`` where the price is not known.

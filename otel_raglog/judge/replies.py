@@ -64,6 +64,7 @@ class _PromptDetails(BaseModel):
 class _CompletionUsage(BaseModel):
     prompt_tokens: _Tokens = 0
     completion_tokens: _Tokens = 0
+    total_tokens: _Tokens | None = None
     prompt_tokens_details: _PromptDetails | None = None
 
 
@@ -99,11 +100,16 @@ class ChatCompletion(BaseModel):
     usage: _CompletionUsage | None = None
 
     def tokens(self) -> Usage:
-        """Return the tokens that it took, those from the cache apart."""
+        """Return the tokens that it took, those from the cache apart.
+
+        Some servers (Gemini's) tell what a model thought in the total alone; it is paid for too.
+        """
         usage = self.usage or _CompletionUsage()
+        beyond_prompt = (usage.total_tokens or 0) - usage.prompt_tokens
+        completion = max(usage.completion_tokens, beyond_prompt)
         cached = (usage.prompt_tokens_details or _PromptDetails()).cached_tokens or 0
         cached = min(cached, usage.prompt_tokens)
-        return Usage(usage.prompt_tokens - cached, usage.completion_tokens, cached)
+        return Usage(usage.prompt_tokens - cached, completion, cached)
 
     def reply(self) -> Reply:
         """Return the reply, without thoughts (``<think>``) and fences that surround the JSON.

@@ -151,7 +151,8 @@ def append_answers(path: Path, answers: RecordedAnswers) -> None:
 def merged(old: RecordedAnswers | None, new: RecordedAnswers) -> RecordedAnswers:
     """Return ``new`` with the answers of ``old`` to checks that it lacks.
 
-    What both took is added, unless no answer of ``old`` is left. The model is the later one's.
+    What both took is added, unless no answer of ``old`` is left. The model is the later one's, and
+    unknown where that of the answers that are kept is.
     """
     answered = () if old is None else old.answered
     kept = {key: getattr(old, key) for key in answered if key not in new.answered}
@@ -162,6 +163,7 @@ def merged(old: RecordedAnswers | None, new: RecordedAnswers) -> RecordedAnswers
     return new.model_copy(
         update={
             **kept,
+            "model": None if old.model is None else new.model,
             "usage": sum(usages[1:], usages[0]) if usages else None,
             "cost_usd": None if None in costs else sum(cost or 0.0 for cost in costs),
         }

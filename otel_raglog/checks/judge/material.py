@@ -276,6 +276,7 @@ def ungraded(run: Run, material: Material) -> Mapping[Stage, str]:
         Stage.EMBEDDER: _unless(run, Stage.EMBEDDER) or material.embedded.missing,
         Stage.RETRIEVER: _unless(run, Stage.RETRIEVER) or _unless_known(run, found) or unread,
         Stage.RERANKER: _unless(run, Stage.RERANKER)
+        or _unless_chosen(run)
         or _unless_known(run, found)
         or _unless_known(run, selected)
         or unknown,
@@ -285,6 +286,14 @@ def ungraded(run: Run, material: Material) -> Mapping[Stage, str]:
         or ("" if material.context.texts else unknown),
     }
     return {stage: reason for stage, reason in why.items() if reason}
+
+
+def _unless_chosen(run: Run) -> str:
+    """Return why it is not known what a reranker chose, empty when it is."""
+    choices = (*run.assemblies, *run.rerankers)
+    if any(chunks_of(step.selected) is not None for step in choices):
+        return ""
+    return next((_STATUS[step.selected.status] for step in run.rerankers), "")
 
 
 def _unless_known(run: Run, chunks: tuple[Chunk, ...] | None) -> str:

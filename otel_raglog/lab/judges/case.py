@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from otel_raglog.checks.reading import (
-    answer_of,
-    chunks_of,
-    prompt_of,
-    question_of,
-    retrieved_of,
-    rewrites_of,
-    selected_of,
-)
+from otel_raglog.checks.reading import answer_of, prompt_of, text_of
 from otel_raglog.errors import BadInput
+from otel_raglog.judge.redacting import Redactor
 from otel_raglog.lab.judges.findings import Findings
+from otel_raglog.lab.judges.recorded import (
+    found_of,
+    is_unread,
+    misses_chunks,
+    passed_of,
+    unlabelled,
+)
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import Chunk, Run, Stage
 
 NOT_RECORDED = "(not recorded)"
 ABSENT = "(this pipeline has no such stage)"
+_NOTHING = Redactor(())
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """A run with its references.
 
-    ``stages`` are those that the run has. ``chunks`` are the retrieved ones by alias (``c1`` …),
-    ``selected`` and ``excluded`` the aliases of what went on and of what the reranker left out.
+    ``stages`` are those that the run has and that can be labelled, ``unlabelled`` the others that
+    it has, and why. ``chunks`` are the retrieved ones by alias (``c1`` …), ``selected`` and
+    ``excluded`` the aliases of what went on and of what the reranker left out, ``unread`` those of
+    which no text was recorded. ``misses_chunks``: more were retrieved than was recorded.
     """
 
     run: Run
@@ -43,10 +47,21 @@ class Case:
     standalone: str | None = None
     cut_off: bool = False
     ids: Mapping[str, str] = field(default_factory=dict)
+    unlabelled: Mapping[Stage, str] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+    misses_chunks: bool = False
 
     def ids_of(self, aliases: Iterable[str]) -> tuple[str, ...]:
         """Return the ids of chunks, aliases where these have none."""
         return tuple(self.ids.get(alias) or alias for alias in aliases)
+
+    def about_its_stages(self, findings: Findings) -> Findings:
+        """Return findings without those about stages that the run lacks, or that have no label.
+
+        A judge may state some all the same; nothing checks them, and they bear on no other stage.
+        """
+        others = {stage.value: None for stage in Stage if stage not in self.stages}
+        return findings.model_copy(update=others)
 
     def check(self, findings: Findings) -> None:
         """Refuse findings that cannot be.
@@ -75,8 +90,8 @@ class Case:
                 raise BadInput(f"{place} has {len(wrong)} names that are none of: {few}")
 
 
-def case_of(record: Mapping[str, Any]) -> Case:
-    """Return the case of a run record.
+def case_of(record: Mapping[str, Any], redact: Redactor = _NOTHING) -> Case:
+    """Return the case of a run record, of which all texts have gone through ``redact``.
 
     Read are the run and of ``reference`` ``answers``, ``evidence_ids``, ``evidence_texts`` and
     ``standalone`` (the question without its history). Labels and injections are not shown.
@@ -88,33 +103,40 @@ def case_of(record: Mapping[str, Any]) -> Case:
     reference = record.get("reference") or {}
     if not isinstance(reference, Mapping):
         raise BadInput(f"run record {run.run_id!r}: reference: must be a mapping")
-    retrieved = retrieved_of(run) or ()
-    selected_chunks = _selected(run)
-    extra = [chunk for chunk in selected_chunks if _place(chunk, retrieved) is None]
-    chunks = {f"c{number}": chunk for number, chunk in enumerate((*retrieved, *extra), 1)}
+    run = redact(run)
+    # A key that is null says that something was passed, and not what.
+    passed = None if record.get("passed", ()) is None else passed_of(run)
+    found = found_of(run) or ()
+    extra = [chunk for chunk in passed or () if _place(chunk, found) is None]
+    chunks = {f"c{number}": chunk for number, chunk in enumerate((*found, *extra), 1)}
     every = tuple(chunks.values())
     names = tuple(chunks)
-    selected = tuple(dict.fromkeys(names[at] for at in _places(selected_chunks, every)))
-    reranked = bool(run.rerankers)
+    selected = tuple(dict.fromkeys(names[at] for at in _places(passed or (), every)))
+    chosen = bool(run.rerankers) and passed is not None
+    missing = unlabelled(run, passed)
+    standalone = _text(reference.get("standalone"))
     return Case(
         run=run,
-        stages=tuple(stage for stage in Stage if run.steps(stage)),
+        stages=tuple(stage for stage in Stage if run.steps(stage) and stage not in missing),
         chunks=chunks,
         selected=selected,
-        excluded=tuple(name for name in names if name not in selected) if reranked else (),
-        answers=_texts(reference.get("answers")),
+        excluded=tuple(name for name in names if name not in selected) if chosen else (),
+        answers=tuple(map(redact.text, _texts(reference.get("answers")))),
         evidence_ids=_texts(reference.get("evidence_ids")),
-        evidence_texts=_texts(reference.get("evidence_texts")),
-        standalone=_text(reference.get("standalone")),
+        evidence_texts=tuple(map(redact.text, _texts(reference.get("evidence_texts")))),
+        standalone=None if standalone is None else redact.text(standalone),
         cut_off=bool(run.generators) and run.generators[-1].finish_reason == "length",
         ids={name: chunk.id for name, chunk in chunks.items() if chunk.id},
+        unlabelled=missing,
+        unread=frozenset(name for name, chunk in chunks.items() if is_unread(chunk)),
+        misses_chunks=misses_chunks(run),
     )
 
 
 def parts_of(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each part of a prompt."""
     run = case.run
-    yield "question", question_of(run) or NOT_RECORDED
+    yield "question", text_of(run.question) or NOT_RECORDED
     if run.history.usable and run.history.value:
         turns = (f"{message.role}: {message.content}" for message in run.history.value)
         yield "conversation_before", "\n".join(turns)
@@ -123,11 +145,9 @@ def parts_of(case: Case) -> Iterator[tuple[str, str]]:
     yield "reference_answers", _listed(case.answers) or "(unknown)"
     yield "evidence", _evidence(case)
     yield "stages", ", ".join(case.stages)
-    yield (
-        "rewrites",
-        _of_stage(case, Stage.REWRITER, (t for s in run.rewriters for t in rewrites_of(s))),
-    )
-    embedded = (text for step in run.embedders for text in step.texts.value or ())
+    rewrites = chain.from_iterable(step.rewrites.value or () for step in run.rewriters)
+    yield "rewrites", _of_stage(case, Stage.REWRITER, filter(str.strip, rewrites))
+    embedded = chain.from_iterable(step.texts.value or () for step in run.embedders)
     yield "embedded_texts", _of_stage(case, Stage.EMBEDDER, embedded)
     yield "retrieved_chunks", "\n\n".join(map(_shown, case.chunks.items())) or "(none)"
     if case.run.rerankers:
@@ -140,14 +160,6 @@ def parts_of(case: Case) -> Iterator[tuple[str, str]]:
     yield "answer", NOT_RECORDED if answer is None else answer or "(empty)"
     if case.cut_off:
         yield "finish_reason", "length"
-
-
-def _selected(run: Run) -> Sequence[Chunk]:
-    for step in reversed(run.rerankers):
-        chunks = chunks_of(step.selected)
-        if chunks is not None:
-            return chunks
-    return selected_of(run) or ()
 
 
 def _places(chunks: Sequence[Chunk], among: Sequence[Chunk]) -> Iterator[int]:
@@ -176,7 +188,7 @@ def _shown(item: tuple[str, Chunk]) -> str:
 
 def _of_stage(case: Case, stage: Stage, texts: Iterable[str]) -> str:
     if stage not in case.stages:
-        return ABSENT
+        return NOT_RECORDED if stage in case.unlabelled else ABSENT
     return _listed(texts) or NOT_RECORDED
 
 

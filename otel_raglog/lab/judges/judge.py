@@ -32,7 +32,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a judge found; without findings, why not."""
+    """What a judge found; without findings, why not, or nothing where it was not asked."""
 
     judge: str
     findings: Findings | None
@@ -95,4 +95,4 @@ def _opinion(judge: Judge, case: Case, prompt: str) -> Opinion:
         if is_of_every_call(error):
             raise Rejected(f"{judge.name}: {error}", error.reason) from None
         return Opinion(judge.name, None, str(error))
-    return Opinion(judge.name, findings)
+    return Opinion(judge.name, case.about_its_stages(findings))

@@ -26,6 +26,14 @@ class JudgeName:
         """``provider:model``."""
         return f"{self.provider}:{self.model}"
 
+    def is_same(self, other: JudgeName) -> bool:
+        """Tell whether both are one model at one address, by whatever API it is asked."""
+        return (self.model, self._address) == (other.model, other._address)
+
+    @property
+    def _address(self) -> str:
+        return (self.endpoint or PROVIDERS[self.provider].endpoint).rstrip("/").casefold()
+
 
 def judge_named(text: str, endpoint: str | None = None) -> JudgeName:
     """Return the judge of ``provider:model[@endpoint]``, or of a model alone.
@@ -59,9 +67,27 @@ def two_judges(text: str, endpoint: str | None = None) -> tuple[JudgeName, Judge
         BadInput: there are not two of them, or both are the same.
     """
     names = [judge_named(each, endpoint) for each in text.split(",") if each.strip()]
-    if len(names) != _TWO or len(set(names)) != _TWO:
+    if len(names) != _TWO or names[0].is_same(names[1]):
         raise BadInput(f"--judges {text}: two different judges are needed, as in A,B")
     return names[0], names[1]
+
+
+def three_judges(
+    judges: str, adjudicator: str, endpoint: str | None = None
+) -> tuple[JudgeName, JudgeName, JudgeName]:
+    """Return the two judges of ``A,B``, and who decides where they differ.
+
+    Raises:
+        BadInput: see :func:`two_judges`; or the third is one of the two.
+    """
+    first, second = two_judges(judges, endpoint)
+    third = judge_named(adjudicator, endpoint)
+    if third.is_same(first) or third.is_same(second):
+        raise BadInput(
+            f"--adjudicator {adjudicator}: it is one of the judges, and would side with itself; a "
+            "third model is needed"
+        )
+    return first, second, third
 
 
 _TWO = 2

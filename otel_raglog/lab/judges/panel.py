@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from otel_raglog.judge.redacting import Redactor
 from otel_raglog.lab.judges.case import Case, case_of
 from otel_raglog.lab.judges.judge import Judge, Opinion, opinion_of, second_look
 from otel_raglog.lab.judges.rules import labels_from
@@ -20,32 +21,42 @@ _LABELS = frozenset({"labels", "unlabelled", "labelled_by"})
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Two judges and an adjudicator. ``random`` (by a record's id) decides what is shown first."""
+    """Two judges and an adjudicator, who see what ``redact`` leaves of a run.
+
+    ``random`` (by a record's id) decides what is shown first.
+    """
 
     first: Judge
     second: Judge
     adjudicator: Judge
     random: Callable[[str], Random] = Random
+    redact: Redactor = field(default_factory=lambda: Redactor(()))
 
     def label(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``record`` with labels, ``unlabelled`` and ``labelled_by``.
 
         A judge that failed leaves the stages unlabelled; so does an adjudicator, those on which the
-        judges differ.
+        judges differ. Stages of which too little was recorded are unlabelled; nobody is asked about
+        a run that has no others.
 
         Raises:
             BadInput: the record is malformed.
             Rejected: a provider refuses key, account or model: it would refuse every run.
         """
-        case = case_of(record)
+        case = case_of(record, self.redact)
         decided = self._decided(case)
-        labelled = Labelled(decided.labels).as_record()
+        missing = {stage: undecided(why) for stage, why in case.unlabelled.items()}
+        every = {**decided.labels, **missing}
+        labelled = Labelled({s: every[s] for s in Stage if s in every}).as_record()
         for stage, label in labelled["labels"].items():
             label["labelled_by"] = ADJUDICATOR if Stage(stage) in decided.adjudicated else JUDGES
         kept = {key: value for key, value in record.items() if key not in _LABELS}
         return {**kept, **labelled, "labelled_by": self._provenance(decided, case)}
 
     def _decided(self, case: Case) -> Decided:
+        if not case.stages:
+            nobody = tuple(Opinion(each.name, None) for each in (self.first, self.second))
+            return Decided(nobody, ({}, {}))
         opinions = (opinion_of(self.first, case), opinion_of(self.second, case))
         said = tuple(_labels(each, case) for each in opinions)
         labels: dict[Stage, Label] = {}
@@ -124,10 +135,13 @@ def _agreed(one: Label, other: Label) -> Label:
 
 def _opinion_json(opinion: Opinion, labels: Mapping[Stage, Label], case: Case) -> dict[str, Any]:
     if opinion.findings is None:
-        return {"judge": opinion.judge, "failed": opinion.failure}
+        failed = {} if opinion.failure is None else {"failed": opinion.failure}
+        return {"judge": opinion.judge, **failed}
     return {
         "judge": opinion.judge,
-        "faulty": {stage.value: label.faulty for stage, label in labels.items()},
+        "faulty": {
+            stage.value: label.faulty for stage, label in labels.items() if label.faulty is not None
+        },
         "findings": opinion.findings.model_dump(
             mode="json", include={stage.value for stage in case.stages}
         ),

@@ -19,7 +19,7 @@ from otel_raglog.lab.judges.findings import (
     RewriterFindings,
     StatementKind,
 )
-from otel_raglog.lab.labelling.label import Label, faulty, fine, listed
+from otel_raglog.lab.labelling.label import Label, faulty, fine, listed, undecided
 from otel_raglog.model import Stage
 
 _OF_ALTERATIONS: Mapping[Alteration, str] = {
@@ -42,8 +42,12 @@ _OF_STATEMENTS: Mapping[StatementKind, str] = {
 
 
 def labels_from(findings: Findings, case: Case) -> dict[Stage, Label]:
-    """Return the label of every stage of the run that ``findings`` are about."""
+    """Return the label of every stage of the run that ``findings`` are about.
+
+    A label that hangs on what was not recorded is left undecided.
+    """
     found: dict[Stage, Label] = {}
+    findings = case.about_its_stages(findings)
     for stage in case.stages:
         about = getattr(findings, stage.value)
         if about is not None:
@@ -82,7 +86,7 @@ def _embedder(about: EmbedderFindings, _: Findings, __: Case) -> Label:
 
 
 def _retriever(about: RetrieverFindings, findings: Findings, case: Case) -> Label:
-    if not case.chunks:
+    if not case.chunks and not case.misses_chunks:
         return faulty("nothing was retrieved", ("empty_result",))
     needed = dict.fromkeys(about.needed_chunks)
     # What a later stage lost was there.
@@ -92,10 +96,14 @@ def _retriever(about: RetrieverFindings, findings: Findings, case: Case) -> Labe
         needed.update(dict.fromkeys(each.chunk for each in findings.assembly.needed_lost))
     if needed:
         return fine(f"{listed(case.ids_of(needed))} holds needed information")
+    if case.unread or case.misses_chunks:
+        return undecided("retrieved chunks or their texts were not recorded")
     return faulty("no retrieved chunk holds needed information", ("no_relevant_chunk",))
 
 
 def _reranker(about: RerankerFindings, _: Findings, case: Case) -> Label:
+    if case.unread & set(case.selected if about.needed_excluded else case.excluded):
+        return undecided("texts of chunks that were passed on or excluded were not recorded")
     if about.needed_excluded:
         lost = listed(case.ids_of(about.needed_excluded))
         return faulty(
@@ -119,6 +127,8 @@ def _assembly(about: AssemblyFindings, _: Findings, case: Case) -> Label:
         reasons.append(f"{about.blank_slots} context slots are blank")
     if types:
         return faulty("; ".join(reasons), tuple(types))
+    if case.unread & set(case.selected):
+        return undecided("texts of selected chunks were not recorded")
     return fine("needed information that was selected is in the prompt")
 
 

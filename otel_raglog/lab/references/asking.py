@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -75,6 +76,13 @@ class PatientClient:
     def __init__(self, client: JudgeClient, retrier: Retrier) -> None:
         self._client = client
         self._retrier = retrier
+        self._lock = threading.Lock()
+        self._calls = 0
+
+    @property
+    def calls(self) -> int:
+        """All calls so far, each try counted."""
+        return self._calls
 
     @property
     def provider(self) -> str:
@@ -94,7 +102,7 @@ class PatientClient:
             Rejected: see :meth:`JudgeClient.ask`.
         """
         return self._retrier.call(
-            lambda left: self._client.ask(request, min(left, timeout_seconds)),
+            lambda left: self._counted().ask(request, min(left, timeout_seconds)),
             self._retrier.deadline(None),
             may_retry=lambda: True,
         )
@@ -107,7 +115,7 @@ class PatientClient:
             Rejected: see :meth:`JudgeClient.first_token`.
         """
         return self._retrier.call(
-            lambda left: self._client.first_token(question, min(left, timeout_seconds)),
+            lambda left: self._counted().first_token(question, min(left, timeout_seconds)),
             self._retrier.deadline(None),
             may_retry=lambda: True,
         )
@@ -115,3 +123,8 @@ class PatientClient:
     def close(self) -> None:
         """Close connections."""
         self._client.close()
+
+    def _counted(self) -> JudgeClient:
+        with self._lock:
+            self._calls += 1
+        return self._client

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from otel_raglog.checks.judge.answers import Answer
+from otel_raglog.checks.judge.budget import Excerpt, estimated_tokens, excerpt, fair_shares
 from otel_raglog.checks.judge.prompting import fenced
 from otel_raglog.checks.text.lexicon import NEGATIONS
 from otel_raglog.checks.text.refusals import refuses
-from otel_raglog.checks.text.words import words
 from otel_raglog.conventions.json_text import parse_json
 from otel_raglog.errors import BadInput, Rejected, Unavailable
 from otel_raglog.judge.client import Ask, JudgeClient
 from otel_raglog.lab.references.asking import ask_for, is_of_every_call, new_mark
+from otel_raglog.lab.references.budgeted import OVER_BUDGET
+from otel_raglog.lab.references.whole_words import whole_words
 
 _INSTRUCTIONS = Path(__file__).with_name("correctness.md")
 _MOST_TOKENS = 100
-_MOST_CHARACTERS = 8_000
+_ANSWER_TOKENS, _REFERENCE_TOKENS, _QUESTION_TOKENS = 8_000, 4_000, 2_000
+"""The most of each text that an LLM is shown."""
 _HARMLESS_WORDS = 40
 
 
@@ -47,7 +50,8 @@ class By(StrEnum):
 class Judged:
     """Whether the answer of a run is right, who said so, and why nobody could.
 
-    ``failed``: an LLM was asked, and gave no answer.
+    ``failed``: an LLM was asked, and gave no answer. ``over_budget``: none was asked, since that
+    would cost more than is left.
     """
 
     run_id: str
@@ -55,6 +59,7 @@ class Judged:
     by: By
     why_not: str | None = None
     failed: bool = False
+    over_budget: bool = False
 
 
 class _Said(StrEnum):
@@ -82,13 +87,16 @@ def correctness_of(
     *,
     timeout_seconds: float = 60,
     parallel: int = 4,
+    redact: Callable[[str], str] = str,
 ) -> Iterator[Judged]:
     """Yield for each record, in order, whether its answer is right.
 
     ``reference.correct`` is taken where it is recorded. Else ``client`` is asked in one small call
     (question, reference answers, answer); without a client, or where it fails, an answer that states
     a reference answer word for word is right, and of any other nothing is known: never is one called
-    wrong by its words. Records without reference answers or without an answer are unknown.
+    wrong by its words. Records without reference answers or without an answer are unknown; so are
+    answers that are too long to be shown whole, and those that an LLM does not call right by texts
+    that were shortened or redacted. ``redact`` is what texts go through before they are sent.
 
     Raises:
         Rejected: the provider refuses key, account or model: no call would work.
@@ -96,7 +104,9 @@ def correctness_of(
     """
     with ThreadPoolExecutor(max_workers=parallel) as pool:
         try:
-            yield from pool.map(lambda record: _judged(record, client, timeout_seconds), records)
+            yield from pool.map(
+                lambda record: _judged(record, client, timeout_seconds, redact), records
+            )
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -114,7 +124,7 @@ def known_correctness(
     problems: list[str] = []
     for record in records:
         try:
-            judged = _judged(record, None, 0.0)
+            judged = _judged(record, None, 0.0, str)
         except BadInput as error:
             problems.append(str(error))
             continue
@@ -141,7 +151,10 @@ def with_correctness(record: Mapping[str, Any], judged: Judged, model: str) -> d
 
 
 def _judged(
-    record: Mapping[str, Any], client: JudgeClient | None, timeout_seconds: float
+    record: Mapping[str, Any],
+    client: JudgeClient | None,
+    timeout_seconds: float,
+    redact: Callable[[str], str],
 ) -> Judged:
     run_id = str(record.get("id"))
     reference = _reference(record)
@@ -153,23 +166,38 @@ def _judged(
     answers, answer = _answers(run_id, reference), record.get("answer")
     if not answers or not isinstance(answer, str):
         why = "no reference answers" if not answers else "no answer was recorded"
-        return Judged(run_id, Correctness.UNKNOWN, By.NOBODY, why)
-    failure = None
+        return _unknown(run_id, why)
+    found = _unknown(run_id, "its words do not tell")
     if client is not None:
-        try:
-            said = _asked(record, answers, answer, client, timeout_seconds)
-        except (BadInput, Unavailable) as error:
-            failure = str(error)
-        except Rejected as error:
-            if is_of_every_call(error):
-                raise
-            failure = str(error)
-        else:
-            return Judged(run_id, _OF_WORDS[said.value], By.LLM)
-    if states_reference(answer, answers, _question(record)):
-        return Judged(run_id, Correctness.CORRECT, By.WORDS, failure, failure is not None)
-    why = failure or "its words do not tell"
-    return Judged(run_id, Correctness.UNKNOWN, By.NOBODY, why, failure is not None)
+        shown = _shown(_question(record), answers, answer, redact)
+        found = _by_llm(run_id, shown, client, timeout_seconds)
+    undecided = found.correctness is Correctness.UNKNOWN and not found.over_budget
+    if undecided and states_reference(answer, answers, _question(record)):
+        failure = found.why_not if found.failed else None
+        return Judged(run_id, Correctness.CORRECT, By.WORDS, failure, found.failed)
+    return found
+
+
+def _by_llm(run_id: str, shown: _Shown, client: JudgeClient, timeout_seconds: float) -> Judged:
+    if shown.answer.left_out:
+        return _unknown(run_id, "the answer is too long to be judged")
+    if shown.alike_by_redaction:
+        return _unknown(run_id, "parts of answer and reference answers are redacted")
+    try:
+        said = _asked(shown, client, timeout_seconds)
+    except (BadInput, Unavailable) as error:
+        return _unknown(run_id, str(error), failed=True)
+    except Rejected as error:
+        if is_of_every_call(error):
+            raise
+        return _unknown(run_id, str(error), failed=True, over_budget=error.reason == OVER_BUDGET)
+    if said is not _Said.YES and shown.in_part:
+        return _unknown(run_id, "not called right by texts that are shortened or redacted")
+    return Judged(run_id, _OF_WORDS[said.value], By.LLM)
+
+
+def _unknown(run_id: str, why: str, *, failed: bool = False, over_budget: bool = False) -> Judged:
+    return Judged(run_id, Correctness.UNKNOWN, By.NOBODY, why, failed, over_budget)
 
 
 def states_reference(answer: str, references: Iterable[str], question: str = "") -> bool:
@@ -177,7 +205,8 @@ def states_reference(answer: str, references: Iterable[str], question: str = "")
 
     Case, punctuation and articles do not matter. An answer of many words, a refusal, a negation that
     the reference lacks, or a reference that the question itself states may contain the words for
-    another reason: then only equality counts.
+    another reason: then only equality counts. A number is one word (:func:`whole_words`). What an
+    answer says of the words is not understood: "He lost to Federer" states "Federer".
     """
     said, asked = _plain(answer), _plain(question)
     if not said:
@@ -198,7 +227,7 @@ def states_reference(answer: str, references: Iterable[str], question: str = "")
 
 
 def _plain(text: str) -> tuple[str, ...]:
-    return tuple(word for word in words(text) if word not in {"a", "an", "the"})
+    return tuple(word for word in whole_words(text) if word not in {"a", "an", "the"})
 
 
 def _contains(said: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
@@ -206,25 +235,58 @@ def _contains(said: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     return any(said[at : at + width] == wanted for at in range(len(said) - width + 1))
 
 
-def _asked(
-    record: Mapping[str, Any],
-    answers: tuple[str, ...],
-    answer: str,
-    client: JudgeClient,
-    timeout_seconds: float,
-) -> _Said:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The texts that an LLM is shown, each whole or its beginning and its end.
+
+    ``in_part``: something of them is left out or redacted. ``alike_by_redaction``: in the answer
+    and in references, so that different ones may look alike.
+    """
+
+    question: Excerpt
+    references: tuple[Excerpt, ...]
+    answer: Excerpt
+    in_part: bool
+    alike_by_redaction: bool
+
+
+def _shown(
+    question: str, references: Sequence[str], answer: str, redact: Callable[[str], str]
+) -> _Shown:
+    asked, known, said = redact(question), tuple(map(redact, references)), redact(answer)
+    shares = fair_shares(tuple(map(estimated_tokens, known)), _REFERENCE_TOKENS)
+    texts = (excerpt(asked, _QUESTION_TOKENS), *map(excerpt, known, shares))
+    hidden = (asked != question, known != tuple(references), said != answer)
+    return _Shown(
+        question=texts[0],
+        references=texts[1:],
+        answer=excerpt(said, _ANSWER_TOKENS),
+        in_part=any(hidden) or any(each.left_out for each in texts),
+        alike_by_redaction=hidden[1] and hidden[2],
+    )
+
+
+def _asked(shown: _Shown, client: JudgeClient, timeout_seconds: float) -> _Said:
     mark = new_mark()
-    listed = "\n".join(f"- {each}" for each in answers)
-    parts = (("question", _question(record)), ("reference_answers", listed), ("answer", answer))
-    prompt = "\n\n".join(fenced(name, text[:_MOST_CHARACTERS], mark) for name, text in parts)
+    references = ((f"reference_answer_{n}", each) for n, each in enumerate(shown.references, 1))
+    parts = (("question", shown.question), *references, ("answer", shown.answer))
     request = Ask(
         system=_INSTRUCTIONS.read_text(encoding="utf-8").strip(),
-        prompt=prompt,
+        prompt="\n\n".join(_fenced(name, each, mark) for name, each in parts),
         schema_name="correctness",
         schema=_Verdict.model_json_schema(),
         max_tokens=_MOST_TOKENS,
     )
     return ask_for(client, request, _Verdict, timeout_seconds=timeout_seconds).correct
+
+
+def _fenced(name: str, shown: Excerpt, mark: str) -> str:
+    if not shown.left_out:
+        return fenced(name, shown.head, mark)
+    return (
+        f"{fenced(name, shown.head, mark)}\n({shown.left_out:,} characters of {name} are left out "
+        f"here)\n{fenced(f'{name}_end', shown.tail, mark)}"
+    )
 
 
 def _question(record: Mapping[str, Any]) -> str:

@@ -227,6 +227,32 @@ def test_runs_with_answers_are_evaluated_as_they_are(tmp_path, config):
     assert found["escalation"]["curve"][-1]["asked"] == 0
 
 
+def test_the_model_that_the_answers_name_chooses_their_detector(tmp_path, config):
+    """A contradiction is an error, and so is a file of several models."""
+    path = write(tmp_path / "runs.jsonl", [record(0), record(1, found=False)])
+    lines = [answered(0), answered(1, good=False)]
+    answers = write(tmp_path / "answers.jsonl", [{**each, "model": "claude-x"} for each in lines])
+    found = figures(config, path, "--judge-answers", answers, "--no-ablation")
+    assert found["detector_version"].startswith("llm-recorded-")
+    other = ("--judge-model", "gpt-5", "--config", config)
+    done = run(path, "--judge-answers", answers, *other)
+    assert isinstance(done.exception, BadInput)
+    assert "claude-x" in str(done.exception)
+    write(answers, [{**lines[0], "model": "claude-x"}, {**lines[1], "model": "gpt-5"}])
+    done = run(path, "--judge-answers", answers, "--config", config)
+    assert isinstance(done.exception, BadInput)
+    assert "claude-x, gpt-5" in str(done.exception)
+
+
+def test_the_table_says_on_which_runs_escalation_was_chosen(tmp_path, config):
+    """On those that it is reported of: a figure that flatters."""
+    path = write(tmp_path / "runs.jsonl", [record(0), record(1, found=False)])
+    answers = write(tmp_path / "answers.jsonl", [answered(0), answered(1, good=False)])
+    done = run(path, "--judge-answers", answers, "--draws", 0, "--config", config)
+    assert done.exit_code == 0, done.output
+    assert "was chosen on these same runs" in done.stdout
+
+
 def test_out_of_fold_both_tiers_are_trained(tmp_path, config):
     """Runs without answers are trained on and not evaluated; the curve is a table for people."""
     pytest.importorskip("sklearn")

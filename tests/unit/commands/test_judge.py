@@ -296,11 +296,12 @@ def test_recorded_answers_come_back_as_they_are(tmp_path, config):
     runs = write_lines(tmp_path / "runs.jsonl", chosen)
     requests, _ = exported(tmp_path, runs, config)
     check_anthropic(requests)
-    told = {
-        judge.custom_id(run_id, key): getattr(answers, key).model_dump_json()
-        for run_id, answers in recorded.items()
-        for key in answers.answered
-    }
+    shown = judge.Showing(load_config(config))
+    told = {}
+    for run_id, answers in recorded.items():
+        view = shown.view(next(run_from_record(each) for each in chosen if each["id"] == run_id))
+        ids = judge.custom_ids(run_id, view, judge.checks_for(view))
+        told |= {ids[key]: getattr(answers, key).model_dump_json() for key in answers.answered}
     results = [
         result
         for request in requests
@@ -378,10 +379,51 @@ def test_answers_of_two_models_are_not_put_into_one_file(tmp_path, runs, config)
     requests, _ = exported(tmp_path, runs, config)
     out, _ = imported(tmp_path, runs, config, results_of(requests, sound))
     before = out.read_text()
-    requests, _ = exported(tmp_path, runs, config, "--model", "claude-opus-5")
+    other = ("--model", "claude-opus-5")
+    requests, _ = exported(tmp_path, runs, config, *other)
     with pytest.raises(BadInput, match="several models"):
-        imported(tmp_path, runs, config, results_of(requests, sound))
+        imported(tmp_path, runs, config, results_of(requests, sound), *other)
     assert out.read_text() == before
+
+
+def test_answers_of_a_model_that_was_not_meant_are_refused(tmp_path, runs, config):
+    """Each is named, the others are written under the one model; exit code 2."""
+    meant, other = (
+        results_of(exported(tmp_path, runs, config, "--model", model)[0], sound)
+        for model in (MODEL, f"{MODEL}-1")
+    )
+    out, done = imported(tmp_path, runs, config, [*meant[:6], *other[6:]])
+    assert done.exit_code == 2
+    assert done.stderr.count(f"by '{MODEL}-1-20261001', not by '{MODEL}'") == 4
+    assert "4 by another model" in done.stdout
+    found, _ = read_answers(out)
+    assert sum(len(each.answered) for each in found.values()) == 6
+    assert {each.model for each in found.values()} == {MODEL}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ({"answer": "They get 30 days."}, {}),
+        ({}, {"redact": ["[Vv]acation"]}),
+        ({}, {"max_prompt_tokens": 1_000}),
+    ],
+)
+def test_answers_about_what_would_not_be_asked_now_are_refused(tmp_path, runs, config, changed):
+    """Another run of the same id, another redaction, another limit: told with what must be the same."""
+    more, options = changed
+    long = " ".join(f"Paragraph {n} is about parking." for n in range(400))
+    passed = record(retrieved=[{"id": "d1", "text": f"{EVIDENCE} {long}"}])
+    write_lines(runs, [passed])
+    results = results_of(exported(tmp_path, runs, config)[0], sound)
+    write_lines(runs, [passed | more])
+    config.write_text(json.dumps({"analysis": {"checks": ["rules"]}, "judge": options}))
+    out, done = imported(tmp_path, runs, config, results)
+    assert done.exit_code == 2
+    assert "5 unknown" in done.stdout
+    for words in ("is no request about these runs", "judge.redact", "judge.max_prompt_tokens"):
+        assert words in done.stderr
+    assert not out.exists()
 
 
 def test_a_file_of_something_else_is_not_overwritten(tmp_path, runs, config):
@@ -488,11 +530,8 @@ def test_what_would_be_sent_is_shown(tmp_path, runs, config):
     requests, _ = exported(tmp_path, runs, config)
     done = run("show", runs, "--id", "r1", "--check", "verification", "--config", config)
     assert done.exit_code == 0
-    (sent,) = (
-        each["params"]
-        for each in requests
-        if each["custom_id"] == judge.custom_id("r1", "verification")
-    )
+    # The first run's.
+    sent = next(each["params"] for each in requests if "-verification" in each["custom_id"])
     shown = plain(done.stdout)
     for text in (sent["system"][0]["text"], sent["messages"][0]["content"]):
         assert plain(text)[1:-1] in shown

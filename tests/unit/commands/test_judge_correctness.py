@@ -1,6 +1,7 @@
 """What ``judge correctness`` finds out, asks, and writes."""
 
 import json
+import re
 
 import pytest
 from judge_behaviours import fails, says
@@ -28,7 +29,9 @@ RECORDS = [
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path, monkeypatch):
+    """A file of records, with a budget of which nothing is spent."""
+    monkeypatch.setenv("OTEL_RAGLOG_JUDGE__BUDGET__PATH", str(tmp_path / "spent.json"))
     path = tmp_path / "runs.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
     return path
@@ -65,6 +68,51 @@ def test_an_llm_is_asked_about_what_is_not_known(file, monkeypatch):
     assert written["known"] == RECORDS[0]
     assert written["none"] == RECORDS[2]
     assert "1 correct, 1 wrong, 1 unknown" in result.output
+
+
+def test_what_is_redacted_is_not_sent(file, monkeypatch):
+    """By judge.redact, as when the service asks."""
+    with JudgeServer() as server:
+        monkeypatch.setenv("OTEL_RAGLOG_JUDGE__ENDPOINT", server.url_anthropic)
+        monkeypatch.setenv("OTEL_RAGLOG_JUDGE__REDACT", '["eve\\\\w+", "leave"]')
+        server.answer = lambda _: says({"correct": "no"})
+        _, written = call(file)
+        (request,) = server.requests
+    assert "evening" not in request.prompt
+    assert "When does it [redacted]?" in request.prompt
+    assert written["asked"] == RECORDS[1]
+
+
+def test_what_asking_took_is_told(file, monkeypatch):
+    """Calls, each try counted, tokens and USD; without an LLM there is nothing to tell."""
+    with JudgeServer() as server:
+        monkeypatch.setenv("OTEL_RAGLOG_JUDGE__ENDPOINT", server.url_anthropic)
+        server.script(fails(500))
+        server.answer = lambda _: says({"correct": "no"})
+        result, _ = call(file)
+    assert "claude-haiku-5-5: 2 calls, " in result.stdout
+    assert re.search(r"[1-9]\d* \+ \d+ tokens, 0\.00\d\d USD", result.stdout)
+    file.with_name("out.jsonl").unlink()
+    assert "calls" not in call(file, "--words")[0].stdout
+
+
+def test_a_budget_that_is_used_up_ends_it(file, monkeypatch):
+    """The rest is unknown and written as it was; the exit code and one line say so."""
+    file.write_text(
+        "".join(json.dumps({**RECORDS[1], "id": f"r{number}"}) + "\n" for number in range(20))
+    )
+    with JudgeServer() as server:
+        monkeypatch.setenv("OTEL_RAGLOG_JUDGE__ENDPOINT", server.url_anthropic)
+        monkeypatch.setenv("OTEL_RAGLOG_JUDGE__BUDGET__USD_PER_HOUR", "0.0002")
+        monkeypatch.setenv("OTEL_RAGLOG_JUDGE__CONCURRENCY", "1")
+        server.answer = lambda _: says({"correct": "no"})
+        result, written = call(file)
+        asked = server.count()
+    assert 0 < asked < 20, result.stdout
+    assert result.exit_code == 2
+    assert f"{20 - asked} runs were not asked about: judge.budget.usd_per_hour" in result.stderr
+    assert f"{asked} calls" in result.stdout
+    assert sum("correct" in each["reference"] for each in written.values()) == asked
 
 
 def test_without_an_llm_nothing_is_called_wrong(file):

@@ -92,7 +92,7 @@ def test_redacted_texts_are_shown_redacted(loaded):
 
 
 def test_a_brief_view_tells_the_same_stages(loaded):
-    """So that an import needs no cross-encoder to know what was exported."""
+    """So that going on where asking stopped needs no cross-encoder to know what is missing."""
     for record in (RECORD, {**RECORD, "answer": None}, {**RECORD, "passed": None}):
         run = run_from_record(record)
         for redact in ([], [".+"]):

@@ -185,6 +185,24 @@ def test_runs_of_which_a_judge_failed_are_listed(tmp_path, judges):
     assert [bool(each["labels"]) for each in _read(out)] == [True, False]
 
 
+def test_what_is_redacted_is_not_sent_to_judges(tmp_path, judges):
+    """By --redact and by judge.redact of the configuration; a wrong pattern sends nothing."""
+    runs, config = tmp_path / "runs.jsonl", tmp_path / "config.yaml"
+    write_lines(runs, [run_record("r1")])
+    config.write_text("judge:\n  redact: [Alvar]\n")
+    arguments = ("lab", "label", runs, "--out", tmp_path / "out.jsonl", "--config", config,
+                 "--judges", "a,b", "--adjudicator", "c", "--endpoint", judges.url_openai)  # fmt: skip
+    with pytest.raises(BadInput, match="--redact '\\[' is no regular expression"):
+        _invoke(*arguments, "--redact", "[")
+    assert judges.count() == 0
+    _invoke(*arguments, "--redact", "Bridge", "--redact", "1931")
+    sent = "".join(request.prompt for request in judges.requests)
+    assert "[redacted] [redacted] was opened in [redacted]" in sent
+    assert not any(word in sent for word in ("Alvar", "Bridge", "1931."))
+    with pytest.raises(BadInput, match="one of the judges"):
+        _invoke(*arguments[:-3], "b", *arguments[-2:])
+
+
 def test_an_imported_release_can_be_trained_on(tmp_path):
     """With one command each; what was read as what is printed."""
     folder, out = write_release(tmp_path / "release", 36), tmp_path / "runs.jsonl"

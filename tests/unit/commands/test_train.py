@@ -5,9 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judge_behaviours import SOUND
 from typer.testing import CliRunner
 
+from otel_raglog.checks.judge.answers_file import RecordedAnswers
 from otel_raglog.commands import app
+from otel_raglog.commands.train import judge_model_of
 from otel_raglog.detect.artifact import load_artifact
 from otel_raglog.errors import BadInput
 from otel_raglog.model import Stage
@@ -165,7 +168,10 @@ def test_malformed_labels_cost_their_record_alone(tmp_path) -> None:
     assert load_artifact(tmp_path / "model").manifest.trained_on.runs == 36
 
 
-def train_with_answers(tmp_path, count: int):
+NAMED = ("--judge-model", "big-4", "--judge-for", "big-*")
+
+
+def train_with_answers(tmp_path, count: int, *options: str, **more):
     """Train on runs of which all but three were answered, with one malformed line."""
     write_runs(tmp_path / "runs.jsonl", count)
     lines = []
@@ -174,13 +180,12 @@ def train_with_answers(tmp_path, count: int):
         sure = 90 if record["labels"]["retriever"]["faulty"] else 10
         grades = {"no_chunk_answers": sure, "partial_coverage": sure, "mostly_irrelevant": sure}
         stages = {"rewriter": None, "embedder": None, "retriever": grades, "reranker": None}
-        lines.append(json.dumps({"id": record["id"], "graded_stage": stages}))
+        lines.append(json.dumps({"id": record["id"], "graded_stage": stages, **more}))
     (tmp_path / "answers.jsonl").write_text("\n".join([*lines, "{}", ""]))
     (tmp_path / "config.yaml").write_text(CONFIG)
     command = ["train", str(tmp_path / "runs.jsonl"), "--config", str(tmp_path / "config.yaml")]
     command += ["--out", str(tmp_path / "model"), "--name", "llm-big"]
-    command += ["--judge-answers", str(tmp_path / "answers.jsonl")]
-    command += ["--judge-model", "big-4", "--judge-for", "big-*"]
+    command += ["--judge-answers", str(tmp_path / "answers.jsonl"), *options]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 2, result.exception
     return result, load_artifact(tmp_path / "model").manifest
@@ -188,7 +193,7 @@ def train_with_answers(tmp_path, count: int):
 
 def test_answers_of_an_llm_are_trained_on(tmp_path) -> None:
     """The detector is for judge.detector, says whose answers it read, and when to ask for some."""
-    result, manifest = train_with_answers(tmp_path, 72)
+    result, manifest = train_with_answers(tmp_path, 72, *NAMED)
     assert result.exit_code == 2
     assert "line 70" in result.output
     assert "judge.detector" in result.output
@@ -202,9 +207,93 @@ def test_answers_of_an_llm_are_trained_on(tmp_path) -> None:
 
 def test_too_few_answers_teach_nothing_of_when_to_ask(tmp_path) -> None:
     """The detector is written all the same, and the default is named."""
-    result, manifest = train_with_answers(tmp_path, 36)
+    result, manifest = train_with_answers(tmp_path, 36, *NAMED)
     assert manifest.escalation is None
     assert "0.1 or more" in result.output
+
+
+def test_the_detector_is_for_the_model_that_the_answers_name(tmp_path) -> None:
+    """Unless an option says for which others."""
+    _, manifest = train_with_answers(tmp_path, 36, model="big-4")
+    judge = manifest.trained_on.judge
+    assert (judge.model, judge.models) == ("big-4", ("big-4",))
+
+
+def test_figures_of_runs_and_answers_that_trained_the_detector_of_an_llm_are_marked(tmp_path) -> None:  # fmt: skip
+    """Each file is named once; with another one of either, the other alone."""
+    train_with_answers(tmp_path, 36, *NAMED)
+    runs, answers = tmp_path / "runs.jsonl", tmp_path / "answers.jsonl"
+    new_runs, new_answers = tmp_path / "new.jsonl", tmp_path / "new-answers.jsonl"
+    new_runs.write_text(runs.read_text().splitlines()[0] + "\n")
+    new_answers.write_text(answers.read_text().splitlines()[0] + "\n")
+    warning = "trained this detector: expect less"
+    for tested, given, known in (
+        (runs, answers, [runs, answers]),
+        (runs, new_answers, [runs]),
+        (new_runs, answers, [answers]),
+        (new_runs, new_answers, []),
+    ):
+        command = ["evaluate", str(tested), "--config", str(tmp_path / "config.yaml")]
+        command += ["--judge-answers", str(given), "--judge-detector", str(tmp_path / "model")]
+        result = CliRunner().invoke(app, [*command, "--draws", "0", "--no-ablation"])
+        assert result.stdout, result.exception
+        warned = [line for line in result.stderr.splitlines() if warning in line]
+        assert warned == [f"otel-raglog: {path} {warning}" for path in known]
+
+
+def answers_of(*models: str | None) -> dict[str, RecordedAnswers]:
+    """Return answers, each by one of ``models``."""
+    return {
+        f"r{number}": RecordedAnswers.model_validate(
+            {"id": f"r{number}", "model": model, "statements": SOUND["statements"]}
+        )
+        for number, model in enumerate(models)
+    }
+
+
+@pytest.mark.parametrize(
+    ("models", "told", "expected"),
+    [
+        (("m", "m"), None, "m"),
+        (("m", None), None, None),
+        ((None, None), None, None),
+        ((None, None), "m", "m"),
+        (("m", None), "m", "m"),
+        (("m-20261001", "m-20261001"), "m", "m"),
+        (("m", "m"), "m-2026-10-01", "m-2026-10-01"),
+    ],
+)
+def test_the_model_of_answers_is_what_the_file_or_the_option_says(models, told, expected) -> None:
+    """The file's, where all its lines name one; a date makes no difference."""
+    assert judge_model_of(Path("a.jsonl"), answers_of(*models), told) == expected
+
+
+@pytest.mark.parametrize(
+    ("models", "told", "words"),
+    [
+        (("m", "n"), None, r"a\.jsonl: answers of several models \(m, n\)"),
+        (("m", "n"), "m", r"several models \(m, n\)"),
+        (("m", None), "n", r"--judge-model n: a\.jsonl has answers of m"),
+        (("m-8", "m-8"), "m", r"--judge-model m: a\.jsonl has answers of m-8"),
+    ],
+)
+def test_models_that_contradict_each_other_are_an_error(models, told, words) -> None:
+    """Which names them, and the file."""
+    with pytest.raises(BadInput, match=words):
+        judge_model_of(Path("a.jsonl"), answers_of(*models), told)
+
+
+def test_answers_without_a_model_need_its_name(trained, tmp_path) -> None:
+    """A detector for an unknown model would be used for none; nothing is read further."""
+    _, arguments, _ = trained
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(json.dumps({"id": "r1", "statements": SOUND["statements"]}))
+    out = tmp_path / "model"
+    command = ["train", *arguments, "--out", str(out), "--judge-answers", str(answers)]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, BadInput)
+    assert "--judge-model" in str(result.exception)
+    assert not out.exists()
 
 
 def test_a_file_without_answers_is_refused(trained, tmp_path) -> None:

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from otel_raglog.checks.judge.answers_file import ANSWER_KEYS
 from otel_raglog.checks.judge.prompting import prompt_of, schema_of, system_of
 from otel_raglog.checks.judge.registry import JUDGE_CHECKS
+from otel_raglog.checks.judge.verification import VerificationCheck
 from otel_raglog.checks.judge.view import view_of
 from otel_raglog.errors import BadInput, ConfigError
 from otel_raglog.judge.batch import (
@@ -18,25 +18,55 @@ from otel_raglog.judge.batch import (
     RequestFiles,
     asks_of,
     body_of,
-    custom_id,
+    custom_ids,
     request_line,
 )
 from otel_raglog.judge.client import Ask
 from otel_raglog.mapping.record import run_from_record
 
+RECORD = {
+    "id": "r1",
+    "question": "Who?",
+    "retrieved": [{"id": "d1", "text": "Ada did."}, {"id": "d2", "text": "Others did not."}],
+    "passed": ["d1"],
+    "prompt": "Ada did.",
+    "answer": "Ada.",
+}
+
 
 @pytest.mark.parametrize("run_id", ["r1", "", "x" * 500, "Zoë/17 \u202e", "\ud800", "a.b:c"])
 def test_custom_ids_keep_to_both_apis(run_id):
-    """Whatever the run is called."""
-    for key in ANSWER_KEYS:
-        assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", custom_id(run_id, key))
+    """Whatever the run is called and says."""
+    ids = custom_ids(run_id, view_of(run_from_record({**RECORD, "answer": run_id})), JUDGE_CHECKS)
+    for key, request_id in ids.items():
+        assert re.fullmatch(rf"[A-Za-z0-9_-]{{1,64}}(?<=-{key})", request_id)
 
 
 def test_custom_ids_are_those_of_one_run_and_one_check():
     """And the same on every call."""
-    ids = {custom_id(run, key) for run in ("r1", "r2", "r-1") for key in ANSWER_KEYS}
-    assert len(ids) == 3 * len(ANSWER_KEYS)
-    assert custom_id("r1", "statements") == custom_id("r1", "statements")
+    view = view_of(run_from_record(RECORD))
+    by_run = [custom_ids(run, view, JUDGE_CHECKS) for run in ("r1", "r2", "r-1")]
+    assert len({each for ids in by_run for each in ids.values()}) == 3 * len(JUDGE_CHECKS)
+    assert by_run[0] == custom_ids("r1", view_of(run_from_record(RECORD)), JUDGE_CHECKS)
+
+
+class _Earlier(VerificationCheck):
+    instructions = "As it was asked before."
+
+
+def test_custom_ids_are_those_of_what_is_shown_and_asked():
+    """Another text, another limit and another instruction make each another request."""
+    run = run_from_record(RECORD)
+    ids = {
+        custom_ids("r1", view, [check])[check.key]
+        for view in (
+            view_of(run),
+            view_of(run_from_record({**RECORD, "answer": "Bob."})),
+            view_of(run, max_excluded=0),
+        )
+        for check in (VerificationCheck(), _Earlier())
+    }
+    assert len(ids) == 6
 
 
 def test_the_forms_of_both_apis():

@@ -6,21 +6,34 @@ import pytest
 from judge_behaviours import SOUND
 
 from otel_raglog.checks.judge.registry import JUDGE_CHECKS
-from otel_raglog.judge.batch import custom_id
+from otel_raglog.checks.judge.view import view_of
+from otel_raglog.judge.batch import custom_ids
 from otel_raglog.judge.batch_answers import (
     expected_requests,
     import_responses,
-    is_version_of,
     recorded,
 )
 from otel_raglog.judge.batch_responses import BatchResponse, UnreadableLine
 from otel_raglog.judge.client import Reply, Usage
-from otel_raglog.model import Stage
+from otel_raglog.mapping.record import run_from_record
 
-STAGES = frozenset(Stage) - {Stage.ASSEMBLY}
-EXPECTED = expected_requests("r1", JUDGE_CHECKS, STAGES) | expected_requests(
-    "r2", JUDGE_CHECKS, STAGES - {Stage.REWRITER}
-)
+RECORD = {
+    "question": "How many days?",
+    "rewrites": ["days how many"],
+    "retrieved": [{"id": "d", "text": "There are 25 days."}],
+    "prompt": "There are 25 days.",
+    "answer": "25.",
+}
+VIEWS = {
+    "r1": view_of(run_from_record({**RECORD, "id": "r1"})),
+    "r2": view_of(run_from_record({**RECORD, "id": "r2", "rewrites": None})),
+}
+IDS = {run_id: custom_ids(run_id, view, JUDGE_CHECKS) for run_id, view in VIEWS.items()}
+EXPECTED = {
+    request_id: expected
+    for run_id, view in VIEWS.items()
+    for request_id, expected in expected_requests(run_id, JUDGE_CHECKS, view).items()
+}
 
 
 def price(model, usage):
@@ -30,7 +43,7 @@ def price(model, usage):
 def response(run_id="r1", key="verification", text=None, model="m", failure="", complete=True):
     content = json.dumps(SOUND[key]) if text is None else text
     reply = None if failure else Reply(content, Usage(8, 2), complete)
-    return BatchResponse("file, line 1", custom_id(run_id, key), reply, model, failure)
+    return BatchResponse("file, line 1", IDS[run_id][key], reply, model, failure)
 
 
 def imported(*responses, model="m"):
@@ -103,34 +116,62 @@ def test_every_reply_has_its_price_and_half_of_it_in_a_batch():
 
 def test_an_unknown_price_makes_the_cost_unknown():
     """Of the run, and of all."""
-    found = imported(response(), response("r2", model="own"))
+    priced = {"m-20261001": 1.0}
+    responses = [response(model="m-20261001"), response("r2", model="m")]
+    found = import_responses(responses, EXPECTED, lambda model, _: priced.get(model), "m")
     assert (found.cost_usd, found.answers["r2"].cost_usd) == (None, None)
-    assert found.answers["r1"].cost_usd == pytest.approx(0.05)
+    assert found.answers["r1"].cost_usd == pytest.approx(0.5)
 
 
 def test_a_dated_model_is_recorded_by_the_name_it_is_known_by():
-    """Any other model by its own."""
-    found = imported(response(model="m-20261001"), response("r2", model="m-mini"))
-    assert (found.answers["r1"].model, found.answers["r2"].model) == ("m", "m-mini")
-    assert found.models == {"m", "m-mini"}
+    """So is one that the provider does not name."""
+    found = imported(response(model="m-20261001"), response("r2", model=None))
+    assert (found.answers["r1"].model, found.answers["r2"].model) == ("m", "m")
+    assert found.problems == []
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_answers_of_another_model_are_refused_one_by_one(last):
+    """A run has those of the one model alone, in whatever order they come; what they cost counts."""
+    other = response(key="statements", model="m-8")
+    found = imported(*([response(), other] if last else [other, response()]))
+    (problem,) = found.problems
+    assert problem.startswith("file, line 1: run 'r1', judge.statements: ")
+    assert "by 'm-8', not by 'm'" in problem
+    assert (found.other_model, found.failed) == (1, 0)
+    assert (found.answers["r1"].model, found.answers["r1"].answered) == ("m", ("verification",))
+    assert found.usage == Usage(16, 4)
+
+
+def test_an_answer_of_another_model_replaces_none():
+    """Nor is it hidden by the one that counts."""
+    graver = json.dumps({**SOUND["verification"], "any_fault": 80})
+    found = imported(response(), response(text=graver, model="m-8"))
+    assert found.answers["r1"].verification.any_fault == SOUND["verification"]["any_fault"]
+    assert (found.replaced, found.other_model) == ([], 1)
+
+
+def test_the_model_of_a_reply_without_an_answer_is_of_no_matter():
+    """It is named for what is wrong with it; the run's other answers keep their model."""
+    found = imported(response(), response(key="statements", text="?", model="m-8"))
+    assert (found.other_model, found.failed) == (0, 1)
+    assert "malformed" in found.problems[0]
+    assert found.answers["r1"].model == "m"
 
 
 @pytest.mark.parametrize(
-    ("told", "is_one"),
+    "shown",
     [
-        ("gpt-5", True),
-        ("gpt-5-2025-08-07", True),
-        ("gpt-5-20250807", True),
-        ("gpt-5-mini", False),
-        ("gpt-5-mini-2025-08-07", False),
-        ("gpt-5-", False),
-        ("gpt-51", False),
-        ("gpt", False),
+        {**RECORD, "answer": "30."},
+        {**RECORD, "question": "How many [redacted]?"},
+        {**RECORD, "retrieved": []},
     ],
 )
-def test_versions_of_a_model_have_a_date(told, is_one):
-    """And nothing else after its name."""
-    assert is_version_of(told, "gpt-5") is is_one
+def test_an_answer_about_other_texts_is_about_no_run_here(shown):
+    """Though the run has the same id: another answer, another redaction, fewer chunks."""
+    expected = expected_requests("r1", JUDGE_CHECKS, view_of(run_from_record({**shown, "id": "r1"})))  # fmt: skip
+    found = import_responses([response()], expected, price, "m")
+    assert (found.answers, found.unknown) == ({}, 1)
 
 
 def test_a_line_needs_an_answer():

@@ -42,6 +42,13 @@ def test_more_cached_tokens_than_there_are_make_none_negative():
     assert found.tokens() == Usage(0, 0, 2, 0)
 
 
+@pytest.mark.parametrize(("total", "expected"), [(30, 22), (10, 2), (5, 2), (0, 2), (None, 2)])
+def test_thoughts_that_are_in_the_total_alone_are_counted(total, expected):
+    """As Gemini's server tells them; a total that is too small takes nothing away."""
+    found = completion(prompt_tokens=8, completion_tokens=2, total_tokens=total)
+    assert found.tokens() == Usage(8, expected)
+
+
 def test_a_server_may_tell_no_tokens():
     """As some compatible ones do."""
     assert completion().tokens() == Usage()

@@ -177,6 +177,13 @@ def test_later_answers_win_and_others_stay():
     assert merged(None, new) is new
 
 
+def test_answers_without_a_model_are_not_put_under_the_name_of_another():
+    """A line of which a part is of unknown origin names no model; one without such a part does."""
+    old = answers(statements=SOUND["statements"])
+    assert merged(old, answers(model="b")).model is None
+    assert merged(answers(), answers(model="b")).model == "b"
+
+
 def test_answers_of_which_none_is_left_cost_nothing_more():
     """So importing the same responses again changes nothing."""
     again = answers(usage=SpentTokens(prompt_tokens=5), cost_usd=0.25)

@@ -217,3 +217,16 @@ def test_a_title_is_part_of_its_chunk() -> None:
     """It is text of the run like the rest."""
     run = run_with(retrieved=[{"id": "a", "text": CHUNK, "title": "Arlen"}])
     assert Material.of(run).passed.texts[0].text == f"Arlen: {CHUNK}"
+
+
+def test_a_reranker_whose_choice_was_not_captured_is_not_graded() -> None:
+    """That all was retrieved does not tell what it passed on."""
+    run = run_with(excluded=["It is red."])
+    (reranker,), assemblies = run.rerankers, run.assemblies
+    unknown = replace(
+        run,
+        rerankers=(replace(reranker, selected=NOT_CAPTURED),),
+        assemblies=tuple(replace(step, selected=NOT_CAPTURED) for step in assemblies),
+    )
+    assert Stage.RERANKER not in ungraded(run, Material.of(run))
+    assert ungraded(unknown, Material.of(unknown))[Stage.RERANKER] == "not captured"

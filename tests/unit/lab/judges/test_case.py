@@ -4,6 +4,7 @@ import pytest
 from judged_records import HELD, QUESTION, findings, run_record
 
 from otel_raglog.errors import BadInput
+from otel_raglog.judge.redacting import Redactor
 from otel_raglog.lab.judges.case import case_of, parts_of
 from otel_raglog.lab.judges.findings import Findings
 from otel_raglog.model import Stage
@@ -78,11 +79,39 @@ def test_chunks_without_ids_are_told_apart_by_their_texts():
 
 
 def test_findings_that_can_be_are_taken():
-    """About a stage that the run lacks they may be anything."""
+    """Those about stages that the run lacks, or that have no label, are not used."""
     case_of(run_record()).check(Findings.model_validate(findings()))
-    record = run_record(reranked=None)
-    odd = findings(reranker__needed_excluded=["c9"])
-    case_of(record).check(Findings.model_validate(odd))
+    case = case_of(run_record(reranked=None, embedder_input="[redacted]"))
+    odd = Findings.model_validate(findings(reranker__needed_excluded=["c9"]))
+    case.check(odd)
+    used = case.about_its_stages(odd)
+    assert (used.reranker, used.embedder) == (None, None)
+    assert used.retriever == odd.retriever
+
+
+def test_long_texts_are_shown_whole():
+    """What a cut takes away would look like a fault."""
+    long = "begin " + "word " * 10_000 + "MIDDLE " + "word " * 10_000
+    parts = shown(run_record(question=long, rewrites=[long]))
+    assert "MIDDLE" in parts["question"]
+    assert "MIDDLE" in parts["rewrites"]
+
+
+def test_what_is_redacted_is_shown_nowhere():
+    """Neither of the run nor of its references; aliases still stand for the same chunks."""
+    reference = {"answers": ["SECRET"], "evidence_texts": ["SECRET"], "standalone": "SECRET?",
+                 "evidence_ids": ["d1"]}  # fmt: skip
+    record = run_record(
+        question="What is SECRET?", rewrites=["SECRET"], embedder_input="SECRET", prompt="a SECRET",
+        answer="It is SECRET.", history=[["user", "SECRET"]], reference=reference,
+        retrieved=[{"id": "d1", "text": "a SECRET", "title": "SECRET"}, {"id": "d2", "text": "b"}],
+    )  # fmt: skip
+    case = case_of(record, Redactor(["SECRET"]))
+    parts = dict(parts_of(case))
+    assert "SECRET" not in str(parts)
+    assert parts["question"] == "What is [redacted]?"
+    assert "evidence: c1" in parts["evidence"]
+    assert set(case.unlabelled) == {Stage.REWRITER, Stage.EMBEDDER}
 
 
 @pytest.mark.parametrize(

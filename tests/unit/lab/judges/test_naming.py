@@ -3,7 +3,7 @@
 import pytest
 
 from otel_raglog.errors import BadInput
-from otel_raglog.lab.judges.naming import JudgeName, judge_named, two_judges
+from otel_raglog.lab.judges.naming import JudgeName, judge_named, three_judges, two_judges
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,29 @@ def test_two_different_judges_are_needed():
     for text in ("a", "a,b,c", "a,a", "openai:a,a"):
         with pytest.raises(BadInput, match="two different judges"):
             two_judges(text)
+
+
+@pytest.mark.parametrize(
+    ("judges", "adjudicator"),
+    [
+        ("a,b", "a"),
+        ("a,b", "openai:b"),
+        ("a@http://h/v1,b", "a@http://H/v1/"),
+        ("openai:a,b", "a@https://api.openai.com/v1"),
+        ("a@http://h,b", "anthropic:a@http://h"),
+    ],
+)
+def test_an_adjudicator_that_is_a_judge_is_refused(judges, adjudicator):
+    """However its name is written: it would side with itself."""
+    with pytest.raises(BadInput, match="one of the judges"):
+        three_judges(judges, adjudicator)
+
+
+def test_judges_that_are_written_otherwise_are_the_same():
+    """An address may be the provider's own, or end in a slash."""
+    with pytest.raises(BadInput, match="two different judges"):
+        two_judges("a@http://h/v1,a", "http://h/v1/")
+    assert [each.model for each in three_judges("a,b", "c")] == ["a", "b", "c"]
 
 
 def test_a_name_without_a_model_is_refused():

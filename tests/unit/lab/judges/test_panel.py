@@ -1,12 +1,17 @@
 """Labels by two judges and a third."""
 
+from dataclasses import replace
+
 import pytest
 from judge_fakes import FakeClient
 from judged_records import findings, run_record
 
 from otel_raglog.detect.training.labels import read_labels
 from otel_raglog.errors import BadInput, Unavailable
+from otel_raglog.judge.redacting import Redactor
+from otel_raglog.lab.judges.agreement import agreement_in
 from otel_raglog.lab.judges.judge import Judge
+from otel_raglog.lab.judges.labelling import failures_of
 from otel_raglog.lab.judges.panel import Panel
 from otel_raglog.mapping.record import run_from_record
 from otel_raglog.model import Stage
@@ -109,3 +114,50 @@ def test_malformed_records_are_an_error_before_anybody_is_asked():
     with pytest.raises(BadInput, match="'r1'"):
         asked.label(run_record(retrieved="x"))
     assert clients[0].asked == []
+
+
+def test_what_was_not_recorded_is_unlabelled_with_the_reason():
+    """Whatever the judges say of it; they are told which stages there are to examine."""
+    everything = findings(**NOTHING, **DROPPED, generator__refuses=True)
+    asked, clients = panel(everything, everything)
+    found = asked.label({**run_record(answer="__REDACTED__"), "retrieved": None, "reranked": None, "passed": None})  # fmt: skip
+    assert list(found["labels"]) == ["rewriter", "embedder"]
+    assert found["unlabelled"] == {
+        "retriever": "not captured",
+        "reranker": "not captured",
+        "assembly": "what went on to the prompt was not captured",
+        "generator": "redacted",
+    }
+    assert "rewriter, embedder\n" in clients[0].asked[0].prompt
+    assert "reranker" not in found["labelled_by"]["judges"][0]["findings"]
+
+
+def test_labels_that_hang_on_what_was_not_recorded_are_left_open():
+    """The judges agree on that, and nobody's opinion counts in their agreement."""
+    record = run_record(retrieved=[{"id": "d1", "text": "x"}, {"id": "d2"}])
+    asked, clients = panel(findings(**NOTHING), findings(**NOTHING))
+    found = asked.label(record)
+    assert set(found["unlabelled"]) == {"retriever", "reranker"}
+    assert "retriever" not in found["labelled_by"]["judges"][0]["faulty"]
+    assert clients[2].asked == []
+
+
+def test_about_a_run_without_a_question_nobody_is_asked():
+    """It has no failure either, so that it is not asked about again."""
+    asked, clients = panel("must not be asked", "must not be asked")
+    found = asked.label({**run_record(), "question": None})
+    assert (found["labels"], clients[0].asked) == ({}, [])
+    assert set(found["unlabelled"].values()) == {"question not captured"}
+    assert failures_of(found) == []
+    assert agreement_in([found])[None].unlabelled == 6
+
+
+def test_judges_see_what_redaction_leaves():
+    """All three; the record keeps what it has."""
+    asked, clients = panel(findings(**DROPPED), findings(), findings())
+    record = run_record()
+    found = replace(asked, redact=Redactor(["Alvar"])).label(record)
+    assert found["question"] == record["question"]
+    for client in clients:
+        assert "[redacted] Bridge" in client.asked[0].prompt
+        assert "Alvar" not in client.asked[0].prompt

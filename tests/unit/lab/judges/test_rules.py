@@ -1,7 +1,7 @@
 """Each rule that makes a label of findings."""
 
 import pytest
-from judged_records import findings, run_record
+from judged_records import HELD, OTHER, findings, run_record
 
 from otel_raglog.lab.judges.case import case_of
 from otel_raglog.lab.judges.findings import Findings
@@ -97,6 +97,44 @@ def test_a_retriever_that_found_what_others_lost_is_sound():
     assert not label("retriever", reranker__needed_excluded=["c2"], **empty).faulty
     lost = [{"chunk": "c1", "cut": False}]
     assert not label("retriever", assembly__needed_lost=lost, **empty).faulty
+
+
+def test_findings_about_absent_stages_bear_on_no_label():
+    """A judge that fills them in all the same flips nothing."""
+    empty = {"retriever__needed_chunks": []}
+    record = run_record(reranked=None, passed=None)
+    found = label("retriever", record, reranker__needed_excluded=["c9"], **empty)
+    assert found.types == ("no_relevant_chunk",)
+    lost = [{"chunk": "c9", "cut": False}]
+    found = label("retriever", run_record(prompt=None), assembly__needed_lost=lost, **empty)
+    assert found.types == ("no_relevant_chunk",)
+
+
+BY_ID = [{"id": "d1", "text": HELD}, {"id": "d2"}]
+
+
+def test_what_was_not_recorded_makes_no_fault():
+    """Nor its absence: a label that hangs on it is left open."""
+    some = run_record(retrieved=BY_ID)
+    assert label("retriever", some, retriever__needed_chunks=[]).faulty is None
+    assert label("retriever", some).faulty is False
+    assert label("reranker", some).faulty is None
+    assert label("reranker", some, reranker__needed_excluded=["c2"]).faulty is True
+    more = [*BY_ID, {"id": "d3", "text": OTHER}]
+    both = run_record(retrieved=more, reranked=more, passed=["d2", "d3"])
+    assert label("reranker", both, reranker__needed_excluded=["c1"]).faulty is None
+    assert label("assembly", both).faulty is None
+    lost = [{"chunk": "c2", "cut": False}]
+    assert label("assembly", both, assembly__needed_lost=lost).faulty is True
+
+
+@pytest.mark.parametrize("chunks", [[], [{"text": OTHER}]])
+def test_a_retrieval_that_was_not_recorded_may_have_found_it(chunks):
+    """Where another one was."""
+    steps = [{"stage": "retriever", "chunks": chunks}, {"stage": "retriever", "query": "more"}]
+    record = run_record(retrieved=None, reranked=None, passed=None, steps=steps)
+    found = label("retriever", record, retriever__needed_chunks=[])
+    assert found.faulty is None
 
 
 def test_an_empty_result_is_a_fault_of_its_own():

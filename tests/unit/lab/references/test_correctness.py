@@ -6,6 +6,7 @@ import pytest
 from judge_fakes import FakeClient
 
 from otel_raglog.errors import BadInput, Rejected, Unavailable
+from otel_raglog.judge.redacting import Redactor
 from otel_raglog.lab.references.correctness import (
     By,
     Correctness,
@@ -58,6 +59,22 @@ def test_what_is_recorded_is_taken(value, found):
         ("Said so in 1931. " + "More words about other things. " * 20, ["1931"], False),
         ("the bridge", ["bridge"], True),
         ("The bridge was painted.", ["bridge"], False),
+        ("About 1.5 million people.", ["5 million"], False),
+        ("About 1.5 million people.", ["1.5 million"], True),
+        ("About 5 million.", ["5"], False),
+        ("It is about 3,500 m.", ["500"], False),
+        ("It is about 3,500 m.", ["3500"], True),
+        ("Some 3 500 of them.", ["500"], False),
+        ("It is 3.14.", ["14"], False),
+        ("At 22:15.", ["15"], False),
+        ("On 2019-05-14.", ["14"], False),
+        ("It takes 5-10 days.", ["10 days"], False),
+        ("It was -5 degrees.", ["5 degrees"], False),
+        ("It cost .5 million.", ["5 million"], False),
+        ("Twenty-five of them.", ["five"], False),
+        ("One hundred and five.", ["five"], False),
+        ("On May 1, 1931.", ["1931"], True),
+        ("He lost to Federer.", ["Federer"], True),
         ("", ["1931"], False),
         ("1931", ["", "?"], False),
     ],
@@ -85,11 +102,75 @@ def test_an_llm_is_asked_in_one_small_call():
     found = judged(item, client)
     assert (found.correctness, found.by) == (Correctness.PARTLY, By.LLM)
     (request,) = client.asked
-    for text in ("When was the bridge opened?", "- 1931", "In 1902, I think."):
+    for text in ("When was the bridge opened?", "1931", "In 1902, I think."):
         assert text in request.prompt
     assert "THE PROMPT" not in request.prompt
     assert request.schema["required"] == ["correct"]
     assert request.max_tokens <= 200
+
+
+LONG = "Some more words. " * 4_000
+
+
+def test_an_answer_that_is_too_long_is_not_judged_in_part():
+    """What comes after a cut may be what is right; nobody is asked."""
+    client = FakeClient([{"correct": "no"}])
+    found = judged(record(LONG + "It was opened in 1931."), client)
+    assert (found.correctness, found.by, found.failed) == (Correctness.UNKNOWN, By.NOBODY, False)
+    assert "too long" in found.why_not
+    assert client.asked == []
+
+
+def test_answers_of_several_pages_are_shown_whole():
+    """Their end counts as their beginning does."""
+    client = FakeClient([{"correct": "yes"}])
+    assert judged(record(LONG[:20_000] + "THE END"), client).correctness is Correctness.CORRECT
+    assert "THE END" in client.asked[0].prompt
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {**record("In 1902."), "question": f"WHEN {LONG} IN THE END?"},
+        record("In 1902.", answers=[f"WHEN {LONG} IN THE END?", "1931"]),
+    ],
+)
+def test_nothing_is_called_wrong_by_a_shortened_text(item):
+    """Beginning and end are shown, and what is left out is said; only right answers are told."""
+    client = FakeClient([{"correct": "no"}, {"correct": "partly"}, {"correct": "yes"}])
+    found = [judged(item, client).correctness for _ in range(3)]
+    assert found == [Correctness.UNKNOWN, Correctness.UNKNOWN, Correctness.CORRECT]
+    prompt = client.asked[0].prompt
+    assert prompt.index("WHEN") < prompt.index("characters of") < prompt.index("IN THE END?")
+    assert "In 1902." in prompt
+
+
+def test_what_is_redacted_is_not_sent_and_makes_nothing_wrong():
+    """Neither from the question, nor from references, nor from the answer."""
+
+    def ask(item, *says):
+        client = FakeClient(list(says))
+        found = next(correctness_of([item], client, redact=Redactor([r"\w+@\w+"]).text))
+        return found.correctness, "".join(ask.prompt for ask in client.asked)
+
+    about = {**record("By 1902."), "question": "When was a@b made?"}
+    found, sent = ask(about, {"correct": "no"})
+    assert (found, "a@b" in sent) == (Correctness.UNKNOWN, False)
+    assert "When was [redacted] made?" in sent
+    found, sent = ask(record("It is c@d.", answers=["1931"]), {"correct": "no"})
+    assert (found, "c@d" in sent) == (Correctness.UNKNOWN, False)
+    found, sent = ask(record("It is 1931.", answers=["1931, says e@f"]), {"correct": "yes"})
+    assert (found, "e@f" in sent) == (Correctness.CORRECT, False)
+    found, sent = ask(record("Ask c@d.", answers=["e@f"]), {"correct": "yes"})
+    assert (found, sent) == (Correctness.UNKNOWN, "")
+
+
+def test_beyond_the_budget_nothing_is_said_of_an_answer():
+    """Not by its words either, so that the LLM is asked about it next time."""
+    found = judged(record(), FakeClient([Rejected("judge.budget.usd_per_hour: x", "budget")]))
+    assert (found.correctness, found.by) == (Correctness.UNKNOWN, By.NOBODY)
+    assert (found.failed, found.over_budget) == (True, True)
+    assert with_correctness(record(), found, "m") == record()
 
 
 def test_a_question_of_a_conversation_is_shown_by_itself():

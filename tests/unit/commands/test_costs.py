@@ -1,0 +1,21 @@
+"""Words on what asking took."""
+
+from otel_raglog.commands.costs import Cost, tokens_in_words
+from otel_raglog.judge.client import Usage
+
+
+def test_costs_add_up_while_every_price_is_known():
+    """Afterwards they are unknown."""
+    cost = Cost()
+    cost.add(0.25)
+    cost.add(0.5)
+    assert cost.words() == "0.7500 USD"
+    assert cost.words(0.5, "about ") == "about 0.3750 USD"
+    cost.add(None)
+    cost.add(1)
+    assert cost.words() == "cost unknown (judge.prices)"
+
+
+def test_tokens_of_prompts_hold_those_of_the_cache():
+    """They were read all the same."""
+    assert tokens_in_words(Usage(1000, 7, 200, 30)) == "1,230 + 7 tokens"
