@@ -12,3 +12,9 @@ def logs_on_standard_error():
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True)
+def state_of_its_own(tmp_path, monkeypatch):
+    """What is kept between calls, such as what an LLM cost, is kept in the test's folder."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
