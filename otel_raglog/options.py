@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,7 +10,9 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from otel_raglog.custom_rules import CustomRule, idle_rule
+from otel_raglog.errors import RaglogError
 from otel_raglog.model import Signal, Stage
+from otel_raglog.patterns import compile_pattern
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 BUNDLED = "bundled"
@@ -322,8 +323,8 @@ class Judge(_Section):
     max_reply_kib: int = Field(1_024, ge=16, description="Largest reply, KiB.")
     redact: tuple[str, ...] = Field(
         (),
-        description="Regular expressions; what they match is replaced by [redacted] before anything "
-        "is sent.",
+        description="Regular expressions (of RE2: without look-around and back-references); what they "
+        "match is replaced by [redacted] before anything is sent.",
     )
 
     @field_validator("endpoint")
@@ -342,9 +343,9 @@ class Judge(_Section):
     def _each_compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
             try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+                compile_pattern(pattern)
+            except RaglogError as error:
+                raise ValueError(str(error)) from None
         return patterns
 
     @field_validator("bands")

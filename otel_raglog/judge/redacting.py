@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from otel_raglog.checks.judge.visible import visible
 from otel_raglog.model import Chunk, Field, Message, Run
+from otel_raglog.patterns import compile_pattern
 
 T = TypeVar("T")
 
@@ -21,10 +21,14 @@ class Redactor:
     Characters that nobody sees (soft hyphens, zero-width spaces) keep nothing from being matched: an
     LLM is not shown them either. Names of services and models, and ids, are no texts of a run:
     nobody is sent them.
+
+    Raises:
+        BadInput: a pattern is no regular expression of RE2.
+        ConfigError: RE2 is not installed.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = tuple(map(re.compile, patterns))
+        self._patterns = tuple(map(compile_pattern, patterns))
 
     def __call__(self, run: Run) -> Run:
         """Return ``run`` as an LLM may see it."""

@@ -128,6 +128,9 @@ def first_tokens(probabilities: Mapping[str, float]) -> Behaviour:
 
 def check_of(schema: Mapping[str, Any] | None, text: str) -> str | None:
     """Return the check that a request is of, by its schema, or by its text if it has none."""
+    if schema and "properties" in schema:
+        fields = set(schema["properties"])
+        return next((check for check, answer in SOUND.items() if fields == set(answer)), None)
     told = json.dumps(schema) if schema else text
     return next((check for key, check in _FIELD_OF_CHECK.items() if f'"{key}"' in told), None)
 

@@ -468,7 +468,7 @@ def test_what_the_llm_cost_is_kept_beside_the_journal(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("judge", "said"),
     [
-        ({"redact": ["("]}, "is no regular expression"),
+        ({"redact": ["("]}, "is no regular expression of RE2"),
         ({"bands": {"generator": [0.6, 0.4]}}, "the lower end is above the upper one"),
         ({"bands": {"generator": [0.6, 1.4]}}, r"judge\.bands\.generator"),
         ({"when": "sometimes"}, r"judge\.when"),

@@ -68,3 +68,8 @@ def test_a_filter_is_a_text_like_the_others():
     run = replace(run_with_secrets(), rewriters=(replace(step, filters=f"user = {SECRET}"),))
     assert Redactor([SECRET])(run).rewriters[0].filters == "user = [redacted]"
     assert Redactor(["never there"])(run).rewriters[0].filters == f"user = {SECRET}"
+
+
+def test_a_text_that_is_no_unicode_is_redacted_too():
+    """A lone half of a character can come in through JSON."""
+    assert "4711" not in Redactor([r"\d{4}-\d{4}"]).text("see \udc80 4711-0815")
