@@ -7,7 +7,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import otel_raglog
 from otel_raglog.commands.analyze import analyze
@@ -20,6 +19,7 @@ from otel_raglog.commands.judge import judge_app
 from otel_raglog.commands.lab import lab_app
 from otel_raglog.commands.replay import replay
 from otel_raglog.commands.serve import serve
+from otel_raglog.commands.tables import plain_console
 from otel_raglog.commands.thresholds import thresholds
 from otel_raglog.commands.train import train
 from otel_raglog.errors import RaglogError
@@ -73,9 +73,7 @@ def run() -> None:
     except BrokenPipeError:
         _leave_quietly()
     except (RaglogError, OSError) as error:
-        Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(
-            f"otel-raglog: {error}"
-        )
+        plain_console(stderr=True, soft_wrap=True, highlight=False).print(f"otel-raglog: {error}")
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from otel_raglog.analysis import Analyser, Assessed, Mapped
@@ -24,9 +23,10 @@ from otel_raglog.building import (
 )
 from otel_raglog.checks.runner import LoggingFailures
 from otel_raglog.commands.config import ConfigFile
+from otel_raglog.commands.costs import counts_in_words
 from otel_raglog.commands.exit_codes import BAD_INPUT, FAULTS_FOUND
 from otel_raglog.commands.reading import read_files
-from otel_raglog.commands.tables import print_reports
+from otel_raglog.commands.tables import plain_console, print_reports
 from otel_raglog.config import load_config
 from otel_raglog.judge.schedule import When
 from otel_raglog.mapping.fragments import JoinBy
@@ -200,12 +200,9 @@ def print_use(reports: Sequence[Report]) -> None:
     parts = [f"{uses[0].model} was asked about {asked} of {len(uses)} runs: {calls} calls"]
     parts.append(f"{prompt} tokens sent and {completion} answered, {cost}")
     if skipped:
-        parts.append("not asked: " + ", ".join(f"{n} {why}" for why, n in skipped.most_common()))
+        parts.append(f"not asked: {counts_in_words(skipped)}")
     if abstained:
-        parts.append(
-            "checks without an answer: "
-            + ", ".join(f"{n} {why}" for why, n in abstained.most_common())
-        )
+        parts.append(f"checks without an answer: {counts_in_words(abstained)}")
     sys.stderr.write(f"otel-raglog: {'; '.join(parts)}\n")
 
 
@@ -242,7 +239,7 @@ def report_problems(problems: Iterable[str]) -> None:
 
 def with_progress(groups: Iterator[Sequence[Report]], total: int) -> Iterator[Sequence[Report]]:
     """Yield ``groups``, and say on stderr how many of ``total`` there were."""
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     if console.is_terminal:
         with Progress(console=console, transient=True) as progress:
             task = progress.add_task("Judging", total=total)
@@ -258,7 +255,7 @@ def with_progress(groups: Iterator[Sequence[Report]], total: int) -> Iterator[Se
 
 def _print(reports: Sequence[Report], output_format: OutputFormat, *, content: bool) -> None:
     if output_format is OutputFormat.TABLE:
-        print_reports(reports, Console(soft_wrap=False))
+        print_reports(reports, plain_console())
         return
     items = [to_json(report, content=content) for report in reports]
     # Escapes are JSON in any encoding. In UTF-8 only lone surrogates need one, and the stream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from otel_raglog.judge.client import Usage
@@ -22,6 +23,11 @@ class Cost:
         if self.usd is None:
             return "cost unknown (judge.prices)"
         return f"{before}{self.usd * share:.4f} USD"
+
+
+def counts_in_words(counts: Counter[str]) -> str:
+    """Return how often there was what, the most frequent first."""
+    return ", ".join(f"{number} {what}" for what, number in counts.most_common())
 
 
 def tokens_in_words(usage: Usage) -> str:

@@ -26,6 +26,7 @@ from otel_raglog import samples
 from otel_raglog.building import build_markers
 from otel_raglog.commands.demo_scores import Outcome, print_outcomes, print_scores, read_outcomes
 from otel_raglog.commands.reading import Reading, read_files
+from otel_raglog.commands.tables import plain_console
 from otel_raglog.errors import BadInput, RaglogError
 from otel_raglog.model import Signal, WireSpan
 from otel_raglog.receive.decode import split_protobuf
@@ -119,7 +120,7 @@ def demo(
     Prints each run's verdicts beside the faults that were planted in it, how many were found,
     missed or flagged in vain, and the metrics that an alert would use.
     """
-    console = Console(highlight=False)
+    console = plain_console(highlight=False)
     console.print("otel-raglog demo: a service, a backend, and bundled traces of real applications")
     with samples.open_set(traces) as sample_set:
         reading = read_files([sample_set.traces])
@@ -230,7 +231,7 @@ def _send(address: str, requests: Sequence[Sequence[WireSpan]]) -> None:
 
 
 def _collect(backend: Backend, total: int) -> None:
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     quiet_since = time.monotonic()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("Judging", total=total)
@@ -250,7 +251,7 @@ def _print_metrics(metrics: str, console: Console) -> None:
     console.print("\nMetrics that an alert would use (from the service's /metrics):")
     for line in metrics.splitlines():
         if line.startswith(_SHOWN_METRICS):
-            console.print(f"  {line}", markup=False, soft_wrap=True)
+            console.print(f"  {line}", soft_wrap=True)
     verdicts: dict[str, Counter[str]] = {}
     faults: Counter[str] = Counter()
     for family in text_string_to_metric_families(metrics):

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from otel_raglog.commands.tables import shorten
+from otel_raglog.commands.tables import plain_console, shorten
 from otel_raglog.errors import BadInput
 from otel_raglog.model import RunVerdict, Span, Stage, StageVerdict, WireSpan
 from otel_raglog.receive.markers import EVALUATION_EVENT
@@ -182,7 +182,7 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console, *, explanation
         table.add_column(column, no_wrap=column not in widths, max_width=widths.get(column))
     for outcome in outcomes:
         table.add_row(*_row(outcome))
-    wide = Console(
+    wide = plain_console(
         file=console.file,
         width=max(console.width, _TABLE_WIDTH),
         force_terminal=console.is_terminal,

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from otel_raglog.analysis import Analyser
 from otel_raglog.building import build_analyser, with_training_checks
@@ -23,6 +22,7 @@ from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.commands.reading import read_files
+from otel_raglog.commands.tables import plain_console
 from otel_raglog.commands.train import (
     JudgeAnswersFile,
     judge_model_of,
@@ -455,9 +455,9 @@ def _print(
         text = json.dumps(figures, indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")
         return
-    console = Console()
+    console = plain_console()
     if not console.is_terminal:
-        console = Console(width=max(_WIDTH, console.width))
+        console = plain_console(width=max(_WIDTH, console.width))
     print_evaluation(evaluation, setting, console)
     if curve:
         console.print(escalation_table(curve))

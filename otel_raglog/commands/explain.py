@@ -33,6 +33,7 @@ from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.commands.run_tree import run_tree
 from otel_raglog.commands.setup_summary import print_setup, setup_json
 from otel_raglog.commands.span_tree import span_tree
+from otel_raglog.commands.tables import plain_console
 from otel_raglog.config import load_config
 from otel_raglog.errors import BadInput
 from otel_raglog.explaining.explained_trace import ExplainedTrace, explain_trace
@@ -252,6 +253,6 @@ def _print_setup(groups: Iterable[_Group], analyser: Analyser, form: SetupFormat
 
 
 def _console() -> Console:
-    console = Console(highlight=False)
+    console = plain_console(highlight=False)
     # Away from a terminal lines stay whole: somebody may search them.
-    return console if console.is_terminal else Console(highlight=False, width=_LONGEST_LINE)
+    return console if console.is_terminal else plain_console(highlight=False, width=_LONGEST_LINE)

@@ -22,11 +22,13 @@ from otel_raglog.checks.judge.answers_file import (
     read_answers_file,
     write_answers,
 )
-from otel_raglog.checks.judge.registry import JUDGE_CHECKS, checks_for
+from otel_raglog.checks.judge.prompting import question_of, system_of_questions
+from otel_raglog.checks.judge.registry import ECONOMY_LEAVES_OUT, JUDGE_CHECKS, checks_for
 from otel_raglog.checks.judge.untrusted import suspected
+from otel_raglog.checks.judge.view import JudgeView
 from otel_raglog.commands.analyze import Files, JoinFlag, report_problems
 from otel_raglog.commands.config import ConfigFile
-from otel_raglog.commands.costs import Cost, tokens_in_words
+from otel_raglog.commands.costs import Cost, counts_in_words, tokens_in_words
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.judge_correctness import correctness
 from otel_raglog.commands.judge_runs import (
@@ -107,7 +109,10 @@ def export(
     files: Files,
     out: Annotated[
         Path,
-        typer.Option("--out", help="File of requests, JSON lines; replaced when it is there."),
+        typer.Option(
+            "--out",
+            help="File of requests, JSON lines. Replaced if it is one; any other file is refused.",
+        ),
     ],
     api: Annotated[
         BatchApi | None, typer.Option(help="Whose batch API; default: judge.provider.")
@@ -127,14 +132,16 @@ def export(
 ) -> None:
     """Write the requests about the runs in FILES for a batch API, one a line.
 
-    What is more than one batch may hold goes into numbered files beside --out. Nothing is sent.
-    Exit code 0: done; 2: bad usage or input (what could be read is still exported).
+    What is more than one batch may hold goes into numbered files beside --out. Nothing is sent, and
+    no file is replaced but one of requests. Exit code 0: done; 2: bad usage or input (what could
+    be read is still exported).
     """
     loaded = load_config(config)
     api = api or BatchApi(loaded.judge.provider)
     if model is None and api != loaded.judge.provider:
         raise typer.BadParameter(f"--api {api} needs the name of a model", param_hint="--model")
     model = model or loaded.judge.model
+    _refuse_to_replace(out, files)
     prices = Prices.load(loaded.judge.prices)
     runs = read_runs(files, loaded, join=join)
     shown = Showing(loaded)
@@ -153,6 +160,8 @@ def export(
                 cost.add(prices.cost(model, expected))
             asked += bool(asks)
             tell("Exporting", number, len(runs.runs))
+        for path in requests.paths[1:]:
+            _refuse_to_replace(path, files)
     for path in requests.paths[1:]:
         sys.stderr.write(f"otel-raglog: one batch cannot hold all requests: more are in {path}\n")
     _warn_of_stale(requests.paths)
@@ -279,7 +288,8 @@ def show(
 ) -> None:
     """Print exactly what would be sent about the runs in FILES; only the delimiters differ each time.
 
-    Nothing is sent. Exit code 0: done; 2: bad usage or input.
+    In judge.mode first_token that is each question of yes and no. Nothing is sent. Exit code 0: done;
+    2: bad usage or input.
     """
     if check is not None and check.removeprefix("judge.") not in _KEYS:
         raise typer.BadParameter(f"{check!r} is none of {', '.join(_KEYS)}", param_hint="--check")
@@ -288,23 +298,16 @@ def show(
     if run_id is not None and run_id not in runs.runs:
         raise BadInput(f"--id {run_id}: no such run, or nothing is asked in it")
     wanted = [run for run in runs.runs.values() if run_id in {None, run.run_id}]
-    frugal = is_frugal(loaded.judge, economy)
+    frugal, mode = is_frugal(loaded.judge, economy), Mode(loaded.judge.mode)
     shown = Showing(loaded)
     address = loaded.judge.endpoint or PROVIDERS[loaded.judge.provider].endpoint
     sys.stderr.write(f"otel-raglog: for {loaded.judge.model} at {address}; nothing is sent now\n")
     for run in wanted:
         view = shown.view(run)
-        checks = [
-            each
-            for each in checks_asked(view, economy=frugal)
-            if check is None or each.key == check.removeprefix("judge.")
-        ]
-        for key, request in asks_of(checks, view, new_nonce).items():
-            sys.stdout.write(
-                f"======== run {run.run_id}, judge.{key}: system\n{request.system}\n"
-                f"======== run {run.run_id}, judge.{key}: prompt\n{request.prompt}\n"
-                f"======== run {run.run_id}, judge.{key}: schema\n{json.dumps(request.schema)}\n"
-            )
+        told = _questions_of if mode is Mode.FIRST_TOKEN else _asks_of
+        for key, part, text in told(view, economy=frugal):
+            if check is None or key == check.removeprefix("judge."):
+                sys.stdout.write(f"======== run {run.run_id}, judge.{key}: {part}\n{text}\n")
         for phrase in view.left_out:
             sys.stderr.write(f"otel-raglog: run {run.run_id}: {phrase}\n")
         for suspicion in suspected(view):
@@ -322,6 +325,63 @@ def _finish(runs: AskedRuns, *, failed: bool = False) -> None:
     report_problems(runs.problems)
     if failed or runs.problems:
         raise typer.Exit(BAD_INPUT)
+
+
+def _asks_of(view: JudgeView, *, economy: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield the texts that are sent where answers are JSON: the check's key, which text, the text."""
+    for key, request in asks_of(checks_asked(view, economy=economy), view, new_nonce).items():
+        yield key, "system", request.system
+        yield key, "prompt", request.prompt
+        yield key, "schema", json.dumps(request.schema)
+
+
+def _questions_of(view: JudgeView, *, economy: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield the texts that are sent where each question is answered with yes or no."""
+    nonce = new_nonce()
+    for check in JUDGE_CHECKS:
+        if economy and check.key == ECONOMY_LEAVES_OUT:
+            continue
+        for question in check.questions:
+            if question.stage in view.stages:
+                yield check.key, f"{question.measurement}: system", system_of_questions()
+                yield (
+                    check.key,
+                    f"{question.measurement}: prompt",
+                    question_of(view, question, nonce),
+                )
+
+
+def _refuse_to_replace(path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to write requests over what is to be exported, or over anything but requests.
+
+    Raises:
+        BadInput: ``path`` is one of ``inputs``, or is there and holds something else.
+    """
+    if not path.exists():
+        return
+    if any(each.exists() and path.samefile(each) for each in inputs):
+        raise BadInput(f"--out {path} is one of the files to export: it would be lost")
+    if not _holds_requests(path):
+        raise BadInput(f"--out {path} is there and is no file of requests: it would be lost")
+
+
+def _holds_requests(path: Path) -> bool:
+    if not path.is_file():  # a pipe would be waited for
+        return False
+    try:
+        with path.open("rb") as file:
+            return all(_is_request(line) for line in file if line.strip())
+    except OSError:
+        return False
+
+
+def _is_request(line: bytes) -> bool:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    # Responses have a custom_id too.
+    return isinstance(data, dict) and "custom_id" in data and bool({"params", "body"} & data.keys())
 
 
 # ------------------------------------------------------------------------------ answers
@@ -431,33 +491,51 @@ def _is_hopeless(outcome: Outcome) -> bool:
 
 @dataclass(slots=True)
 class _Asked:
-    """What asking has come to."""
+    """What asking has come to. ``runs`` had their turn, a call was made about ``asked`` of them."""
 
     model: str
     runs: int = 0
+    asked: int = 0
+    not_asked: Counter[str] = field(default_factory=Counter)
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: Cost = field(default_factory=Cost)
     abstained: Counter[str] = field(default_factory=Counter)
+    stopped_by: str = Reason.STOPPED.value
 
     def add(self, outcome: Outcome) -> bool:
         """Count an outcome, and tell whether it holds any answer."""
         self.runs += 1
+        reasons = Counter(reason.value for reason in outcome.abstained.values())
+        if outcome.calls:
+            self.asked += 1
+        else:
+            self.not_asked.update(reason for reason, _ in reasons.most_common(1))
         self.calls += outcome.calls
         self.usage += outcome.usage
         self.cost.add(outcome.cost_usd)
-        self.abstained.update(reason.value for reason in outcome.abstained.values())
+        self.abstained.update(reasons)
+        if _is_hopeless(outcome):
+            self.stopped_by = next(iter(reasons))
         return any(getattr(outcome.answers, key) is not None for key in _KEYS)
 
     def words(self, waiting: int) -> str:
         """Return what people are told."""
         line = (
-            f"{self.model} was asked about {self.runs} of {waiting} runs: {self.calls:,} calls, "
+            f"{self.model} was asked about {self.asked} of {waiting} runs: {self.calls:,} calls, "
             f"{tokens_in_words(self.usage)}, {self.cost.words()}"
         )
+        not_asked = self.not_asked.copy()
+        if waiting > self.runs:
+            # Asking stopped for a reason that holds for all further runs.
+            not_asked[self.stopped_by] += waiting - self.runs
+        if not_asked:
+            line += f"\nruns not asked about: {counts_in_words(not_asked)}"
         if self.abstained:
-            reasons = ", ".join(f"{n} {reason}" for reason, n in self.abstained.most_common())
-            line += f"\nchecks without an answer: {reasons}; call again to ask about them"
+            reasons = counts_in_words(self.abstained)
+            line += f"\nchecks without an answer: {reasons}"
+        if not_asked or self.abstained:
+            line += "; call again to ask about them"
         return line
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ from otel_raglog.model import Run
 from otel_raglog.options import Analysis, Config, Judge
 
 _NONCE_BYTES = 16
+_MOST_IDS = 5
+_SHOWN = 80
 
 
 @dataclass(slots=True)
@@ -43,7 +47,7 @@ class AskedRuns:
 
 
 def read_runs(files: Sequence[Path], loaded: Config, *, join: bool) -> AskedRuns:
-    """Return the runs that an LLM can be asked about.
+    """Return the runs that an LLM can be asked about; of several of one id the first alone.
 
     Raises:
         BadInput: there is none.
@@ -53,16 +57,28 @@ def read_runs(files: Sequence[Path], loaded: Config, *, join: bool) -> AskedRuns
     analyser = Analyser((), Rules1(), SystemClock(), conventions=conventions)
     mapped = map_all(reading.traces(), analyser, joining(loaded.join, wanted=join))
     found = AskedRuns(problems=list(reading.problems))
+    repeated: Counter[str] = Counter()
     for run in (*(run for each in mapped for run in each.runs), *reading.runs):
         if run.skip_reason is not None or asks_nothing(run):
             found.skipped += 1
         elif run.run_id not in found.runs:
             found.runs[run.run_id] = run
-        elif found.runs[run.run_id] != run:
-            found.problems.append(f"two runs have the id {run.run_id!r}: the first one is taken")
+        else:
+            repeated[run.run_id] += 1
+    if repeated:
+        found.problems.append(_repeated_in_words(repeated))
     if not found.runs:
         raise BadInput("; ".join([*found.problems, "there is no run in which anything is asked"]))
     return found
+
+
+def _repeated_in_words(repeated: Counter[str]) -> str:
+    ids = ", ".join(repr(run_id[:_SHOWN]) for run_id in islice(repeated, _MOST_IDS))
+    more = f" and {len(repeated) - _MOST_IDS} more" if len(repeated) > _MOST_IDS else ""
+    return (
+        f"{repeated.total()} runs left out that have the id of an earlier one, which is taken: "
+        f"{ids}{more}"
+    )
 
 
 def checks_asked(view: JudgeView, *, economy: bool) -> Sequence[JudgeCheck[Any]]:

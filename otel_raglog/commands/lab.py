@@ -44,6 +44,7 @@ from otel_raglog.model import Stage
 lab_app = typer.Typer(
     help="Run real local RAG pipelines over corpora with known evidence, put faults into them, label them.",
     no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 _NATURAL_PER_INJECTED = 3

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -16,6 +15,8 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+
+from otel_raglog.commands.tables import plain_console
 
 Told: TypeAlias = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -27,12 +28,12 @@ _LINES = 10
 @contextmanager
 def showing_progress() -> Iterator[Told]:
     """Yield what is to be told of progress; a bar goes away when all is done."""
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     if not console.is_terminal:
         yield _Lines().tell
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

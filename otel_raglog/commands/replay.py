@@ -12,13 +12,13 @@ from typing import Annotated
 import stamina
 import typer
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
-from rich.console import Console
 from rich.progress import Progress
 from stamina.instrumentation import set_on_retry_hooks
 
 from otel_raglog.commands.analyze import Files, report_problems
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.reading import Reading, read_files, spans_of
+from otel_raglog.commands.tables import plain_console
 from otel_raglog.errors import BadInput, Rejected, Unavailable
 from otel_raglog.model import Payload, RawSpan, Signal, WireSpan
 from otel_raglog.options import otlp_kind
@@ -123,7 +123,7 @@ def _send(exporter: Exporter, payload: Payload, attempts: int) -> ExportOutcome:
 
 def _payloads(reading: Reading, *, new_ids: bool) -> Iterator[Payload]:
     fresh: dict[bytes, bytes] = {}
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("Replaying", total=len(reading.requests))
         for request in reading.requests:

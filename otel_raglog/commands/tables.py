@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import IO
 
 from rich.console import Console
 from rich.table import Table
@@ -24,6 +25,28 @@ _RUN_STYLES = {
 }
 _QUESTION_WIDTH = 48
 _MOST_DOCUMENTS = 10
+
+
+def plain_console(
+    *,
+    file: IO[str] | None = None,
+    stderr: bool = False,
+    width: int | None = None,
+    force_terminal: bool | None = None,
+    highlight: bool = True,
+    soft_wrap: bool = False,
+) -> Console:
+    """Return a console that prints texts from outside as they are: no markup, no ``:emoji:``."""
+    return Console(
+        file=file,
+        stderr=stderr,
+        width=width,
+        force_terminal=force_terminal,
+        highlight=highlight,
+        soft_wrap=soft_wrap,
+        emoji=False,
+        markup=False,
+    )
 
 
 def verdict_text(verdict: Verdict) -> Text:
@@ -72,7 +95,7 @@ def print_reports(reports: Sequence[Report], console: Console) -> None:
             Text(report.verdict.value, style=_RUN_STYLES[report.verdict]),
             *(verdict_text(report.verdicts[stage]) for stage in Stage),
         )
-    wide = Console(
+    wide = plain_console(
         file=console.file, width=max(console.width, 170), force_terminal=console.is_terminal
     )
     wide.print(table)

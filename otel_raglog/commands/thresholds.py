@@ -13,7 +13,6 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from otel_raglog.analysis import Analyser
@@ -24,6 +23,7 @@ from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.commands.reading import read_files
+from otel_raglog.commands.tables import plain_console
 from otel_raglog.commands.train import LabelledFiles, warn_of_training_runs
 from otel_raglog.config import load_config
 from otel_raglog.detect.artifact import load_artifact
@@ -282,7 +282,7 @@ def _print(rows: Mapping[Stage, Row]) -> None:
                 f"{expected.f1:.2f}",
                 f"{expected.false_positive_rate:.3f}",
             )
-    Console(width=None if sys.stdout.isatty() else 110).print(table)
+    plain_console(width=None if sys.stdout.isatty() else 110).print(table)
     sys.stdout.write("To apply the suggested thresholds:\n\nanalysis:\n  thresholds:\n")
     for stage, (_, (threshold, _)) in rows.items():
         sys.stdout.write(f"    {stage.value}: {_in_full(threshold)}\n")

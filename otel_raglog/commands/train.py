@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from otel_raglog.analysis import Analyser
@@ -26,6 +25,7 @@ from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.progress import Told, showing_progress
 from otel_raglog.commands.reading import read_files
+from otel_raglog.commands.tables import plain_console
 from otel_raglog.config import load_config
 from otel_raglog.detect.artifact import NAME_PATTERN, Escalation, JudgedBy
 from otel_raglog.detect.escalation import DEFAULT_ERROR
@@ -283,7 +283,7 @@ def _print(manifest: Manifest, out: Path) -> None:
                 f"{expected.f1:.2f}",
                 f"{expected.false_positive_rate:.3f}",
             )
-    Console(width=None if sys.stdout.isatty() else 110).print(table)
+    plain_console(width=None if sys.stdout.isatty() else 110).print(table)
     option = "analysis.detector" if manifest.trained_on.judge is None else "judge.detector"
     if (learned := manifest.escalation) is not None:
         sys.stdout.write(

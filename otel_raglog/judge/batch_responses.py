@@ -104,6 +104,8 @@ class _AnthropicLine(_Part):
     def response(self, where: str) -> BatchResponse:
         if self.result.message is not None:
             return _replied(where, self.custom_id, self.result.message)
+        if self.result.type == "succeeded":
+            return BatchResponse(where, self.custom_id, failure="message_missing")
         told = None if self.result.error is None else self.result.error.error.type
         return BatchResponse(where, self.custom_id, failure=_word(told, self.result.type))
 
@@ -155,7 +157,9 @@ def _response(where: str, line: bytes) -> BatchResponse | UnreadableLine:
             return _OpenAiLine.model_validate(data).parsed(where)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors(include_input=False)[0]["loc"])
-        return BatchResponse(where, data["custom_id"], failure=f"malformed_response at {place}")
+        return BatchResponse(
+            where, data["custom_id"], failure=f"malformed_response at {place or 'response.body'}"
+        )
     return UnreadableLine(where, "has neither a result nor a response: perhaps a file of requests")
 
 

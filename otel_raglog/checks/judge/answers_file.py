@@ -50,8 +50,6 @@ class RecordedAnswers(JudgeAnswers):
     ``cost_usd`` is ``None`` where the price is unknown.
     """
 
-    model_config = ConfigDict(coerce_numbers_to_str=True)
-
     usage: SpentTokens | None = None
     cost_usd: float | None = None
 
@@ -209,7 +207,9 @@ def _read(
         file.torn = f"{where}: ends in its middle"
         return None
     try:
-        return RecordedAnswers.model_validate(data)
+        # Strictly: "80" is no number, and 17 no id. In JSON a list is a tuple, a word a choice.
+        text = item if isinstance(item, bytes) else json.dumps(item)
+        return RecordedAnswers.model_validate_json(text, strict=True)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -1,6 +1,8 @@
 """Words on what asking took."""
 
-from otel_raglog.commands.costs import Cost, tokens_in_words
+from collections import Counter
+
+from otel_raglog.commands.costs import Cost, counts_in_words, tokens_in_words
 from otel_raglog.judge.client import Usage
 
 
@@ -19,3 +21,9 @@ def test_costs_add_up_while_every_price_is_known():
 def test_tokens_of_prompts_hold_those_of_the_cache():
     """They were read all the same."""
     assert tokens_in_words(Usage(1000, 7, 200, 30)) == "1,230 + 7 tokens"
+
+
+def test_counts_begin_with_the_most_frequent():
+    """Nothing is said of none."""
+    assert counts_in_words(Counter(["budget", "stopped", "stopped"])) == "2 stopped, 1 budget"
+    assert counts_in_words(Counter()) == ""

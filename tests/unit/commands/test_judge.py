@@ -246,8 +246,56 @@ def test_records_that_cannot_be_read_cost_the_others_nothing(tmp_path, config):
     done = run("export", runs, "--out", tmp_path / "requests.jsonl", "--config", config)
     assert done.exit_code == 2
     assert "'bad'" in done.stderr
-    assert "two runs have the id 'r1'" in done.stderr
+    assert "1 runs left out that have the id of an earlier one, which is taken: 'r1'" in done.stderr
     assert len(requests_in(tmp_path / "requests.jsonl")) == 5
+
+
+def test_a_record_that_comes_twice_is_told(tmp_path, config):
+    """Even where both say the same: the count would not add up; exit code 2."""
+    runs = write_lines(tmp_path / "runs.jsonl", [record(), record()])
+    done = run("export", runs, "--out", tmp_path / "requests.jsonl", "--config", config)
+    assert done.exit_code == 2
+    assert "1 runs left out that have the id of an earlier one" in done.stderr
+
+
+def test_runs_are_not_overwritten_by_requests(tmp_path, runs, config):
+    """By whatever path they are named; nothing is lost."""
+    before = runs.read_bytes()
+    (tmp_path / "folder").mkdir()
+    for out in (runs, tmp_path / "folder" / ".." / runs.name):
+        with pytest.raises(BadInput, match="is one of the files to export"):
+            run("export", runs, "--out", out, "--config", config)
+    assert runs.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"id": "r1", "verification": {}}\n', '{"custom_id": "a", "result": {}}\n', "Words.\n",
+     '{"custom_id": "a", "params": {}}\n{"id": "r1"}\n'],
+)  # fmt: skip
+def test_requests_replace_requests_alone(tmp_path, runs, config, content):
+    """Not answers, responses or a text, nor a file of which one line is none."""
+    exported(tmp_path, runs, config)
+    requests, _ = exported(tmp_path, runs, config, "--economy")
+    assert len(requests) == 8
+    out = tmp_path / "requests.jsonl"
+    out.write_text(content)
+    with pytest.raises(BadInput, match="is no file of requests"):
+        run("export", runs, "--out", out, "--config", config)
+    assert out.read_text() == content
+
+
+def test_the_numbered_files_replace_requests_alone_too(tmp_path, config, monkeypatch):
+    """Also where one of them is an input; then none is written."""
+    monkeypatch.setattr(
+        judge, "BATCH_LIMITS", dict.fromkeys(judge.BATCH_LIMITS, BatchLimits(6, 10**8))
+    )
+    runs = write_lines(tmp_path / "requests-2.jsonl", RECORDS)
+    before = runs.read_bytes()
+    with pytest.raises(BadInput, match="is one of the files to export"):
+        run("export", runs, "--out", tmp_path / "requests.jsonl", "--config", config)
+    assert runs.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.yaml", runs.name]
 
 
 def test_runs_in_which_nothing_is_asked_are_left_out(tmp_path, config):
@@ -509,9 +557,10 @@ def test_asking_stops_when_no_run_would_be_answered(tmp_path, server):
     config = online(tmp_path / "config.yaml", server, budget=budget, waiting_runs=2)
     done = run("ask", runs, "--out", tmp_path / "answers.jsonl", "--config", config)
     assert done.exit_code == 2
-    assert "budget" in done.stdout
     answered = len(read_answers(tmp_path / "answers.jsonl")[0])
     assert 0 < answered < 18
+    assert f"was asked about {answered} of 20 runs: {answered * 5} calls," in done.stdout
+    assert f"runs not asked about: {20 - answered} budget\n" in done.stdout
     assert server.count() == answered * 5
 
 
@@ -547,6 +596,27 @@ def test_all_runs_and_checks_are_shown_by_default(tmp_path, runs, config):
     done = run("show", runs, "--check", "vibes", "--config", config)
     assert done.exit_code == 2
     assert "graded_stage" in done.stderr
+
+
+@pytest.mark.parametrize("economy", ["--economy", "--all-checks"])
+def test_questions_of_yes_and_no_are_shown_as_they_are_sent(tmp_path, server, economy):
+    """In judge.mode first_token: each question, and nothing of what JSON would be asked for."""
+    runs = write_lines(tmp_path / "runs.jsonl", [record()])
+    options = {"mode": "first_token", "economy": economy == "--economy"}
+    config = online(tmp_path / "config.yaml", server, "openai", "somebody-s", **options)
+    asker = build_asker(load_config(config).judge, None)
+    asker.ask(run_from_record(record()))
+    asker.close()
+    done = run("show", runs, economy, "--config", config)
+    assert done.exit_code == 0
+    shown = re.split(
+        r"^======== run r1, judge\.\S+ \S+ (?:system|prompt)\n", done.stdout, flags=re.MULTILINE
+    )
+    sent = [message["content"] for each in server.requests for message in each.body["messages"]]
+    assert len(sent) > 20
+    assert sorted(plain(text[:-1]) for text in shown[1:]) == sorted(map(plain, sent))
+    one = run("show", runs, "--check", "verification", "--config", config)
+    assert set(re.findall(r"judge\.(\w+)", one.stdout)) == {"verification"}
 
 
 def test_what_is_not_shown_or_tries_to_instruct_is_told(tmp_path, config):

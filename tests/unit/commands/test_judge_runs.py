@@ -53,13 +53,24 @@ def shown(view, label):
 
 
 def test_runs_are_read_once_by_their_id(tmp_path, loaded):
-    """The same run in two files is one; another one of its id is a problem."""
+    """The first of an id is taken; how many others there are is a problem, the same run or not."""
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     first.write_text(json.dumps(RECORD) + "\n")
     second.write_text("\n".join([json.dumps(RECORD), json.dumps({**RECORD, "answer": "30."})]))
     found = read_runs([first, second], loaded(), join=False)
     assert found.runs == {"r1": run_from_record(RECORD)}
-    assert found.problems == ["two runs have the id 'r1': the first one is taken"]
+    assert found.problems == [
+        "2 runs left out that have the id of an earlier one, which is taken: 'r1'"
+    ]
+
+
+def test_not_all_ids_that_come_again_are_named(tmp_path, loaded):
+    """A file that is given twice would fill the screen."""
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(json.dumps({**RECORD, "id": f"r{n}"}) + "\n" for n in range(7)))
+    (problem,) = read_runs([path, path], loaded(), join=False).problems
+    assert problem.startswith("7 runs left out")
+    assert problem.endswith(": 'r0', 'r1', 'r2', 'r3', 'r4' and 2 more")
 
 
 def test_traces_are_mapped_to_runs(loaded):

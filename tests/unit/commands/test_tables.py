@@ -1,11 +1,15 @@
 """What `analyze` prints for people."""
 
 import io
+import re
+from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 from samples import make_report, make_run
 
-from otel_raglog.commands.tables import print_reports, shorten
+from otel_raglog import commands
+from otel_raglog.commands.tables import plain_console, print_reports, shorten
 from otel_raglog.model import FaultType, Stage, present
 
 
@@ -40,6 +44,30 @@ def test_markup_in_texts_is_not_interpreted():
     """A question with brackets is printed as it is."""
     text = printed(make_report(run=make_run(question=present("[bold]what?[/bold]"))))
     assert "[bold]what?[/bold]" in text
+
+
+def test_a_plain_console_prints_texts_as_they_are():
+    """Also in the cells and titles of tables: no emoji of the name of a judge, no markup."""
+    stream = io.StringIO()
+    console = plain_console(file=stream, width=80)
+    table = Table("anthropic:a: [bold]x", title="[red]:b:")
+    table.add_row("openai:x: [/dim]")
+    console.print(table)
+    console.print("run :a: [bold]1[/bold]")
+    printed = stream.getvalue()
+    for text in ("anthropic:a: [bold]x", "[red]:b:", "openai:x: [/dim]", "run :a: [bold]1[/bold]"):
+        assert text in printed
+
+
+def test_every_command_prints_on_a_plain_console():
+    """A console of rich's own would interpret what comes from outside."""
+    folder = Path(commands.__file__).parent
+    made = {
+        path.name
+        for path in folder.glob("*.py")
+        if re.search(r"(?<!\w)Console\(", path.read_text(encoding="utf-8"))
+    }
+    assert made == {"tables.py"}
 
 
 def test_shorten_makes_one_line():

@@ -99,6 +99,8 @@ def test_a_reply_that_was_cut_off_is_incomplete(tmp_path, line):
         (failed("errored", error={"error": {"type": "Your text: ..."}}), "errored"),
         (succeeded(stop="refusal"), "refused"),
         (succeeded(text=""), "empty_reply"),
+        (failed("succeeded", message=None), "message_missing"),
+        (failed("succeeded"), "message_missing"),
         (
             failed("succeeded", message={"content": 5}),
             "malformed_response at result.message.content",
@@ -121,7 +123,7 @@ def test_a_reply_that_was_cut_off_is_incomplete(tmp_path, line):
         (answered(completion(text=None, refusal="No.")), "refused"),
         (answered(completion(reason="content_filter")), "refused"),
         (answered({"choices": [], "model": "m"}), "malformed_response at choices"),
-        (answered(None), "malformed_response at "),
+        (answered(None), "malformed_response at response.body"),
     ],
 )
 def test_every_failure_has_a_word(tmp_path, line, failure):

@@ -75,7 +75,7 @@ def test_every_form_of_a_file_says_the_same(tmp_path, kind):
         ),
         (
             '{"id": "r9", "statements": {"contradiction": NaN}}',
-            "line 2 of run 'r9': statements.contradiction must be a finite number",
+            "line 2 of run 'r9': statements.contradiction must be a whole number",
         ),
     ],
 )
@@ -110,10 +110,33 @@ def test_of_several_lines_of_a_run_the_last_counts(tmp_path):
     assert problems == [f"{path}, line 1: replaced by a later line of the same run"]
 
 
-def test_numbers_are_names_of_runs(tmp_path):
-    """As in run records."""
-    found, _ = read_answers(write(tmp_path / "a.jsonl", line(17)))
-    assert list(found) == ["17"]
+@pytest.mark.parametrize("array", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"id": 17}, "id must be text"),
+        ({"verification": {**SOUND["verification"], "any_fault": "80"}}, "any_fault must be a number"),
+        ({"verification": {**SOUND["verification"], "any_fault": True}}, "any_fault must be a number"),
+        ({"statements": {**SOUND["statements"], "hedged": "1"}}, "hedged must be a whole number"),
+        ({"usage": {"prompt_tokens": "5"}}, "usage.prompt_tokens must be a whole number"),
+        ({"cost_usd": "0.5"}, "cost_usd must be a number"),
+    ],
+)  # fmt: skip
+def test_texts_are_no_numbers_and_numbers_no_texts(tmp_path, wrong, words, array):
+    """Whoever wrote them meant something else; in lines and in an array."""
+    path = tmp_path / "a.jsonl"
+    write(path, json.dumps([line("r1") | wrong]) if array else line("r1") | wrong)
+    found, (problem,) = read_answers(path)
+    assert found == {}
+    assert words in problem
+
+
+def test_every_answer_is_read_as_it_is_written(tmp_path):
+    """Lists, words of a choice, and whole numbers as confidences are what they were."""
+    path = write(tmp_path / "a.jsonl", {"id": "r1", **SOUND})
+    found, problems = read_answers(path)
+    assert problems == []
+    assert set(found["r1"].answered) == SOUND.keys()
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path):
