@@ -290,8 +290,11 @@ def ungraded(run: Run, material: Material) -> Mapping[Stage, str]:
 
 def _unless_chosen(run: Run) -> str:
     """Return why it is not known what a reranker chose, empty when it is."""
-    choices = (*run.assemblies, *run.rerankers)
-    if any(chunks_of(step.selected) is not None for step in choices):
+    choices = [
+        *(step.selected for step in run.assemblies),
+        *(step.selected for step in run.rerankers),
+    ]
+    if any(chunks_of(field) is not None for field in choices):
         return ""
     return next((_STATUS[step.selected.status] for step in run.rerankers), "")
 
