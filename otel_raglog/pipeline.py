@@ -246,16 +246,22 @@ class Pipeline:
 
     def _work(self) -> None:
         while not self._abandoned.is_set():
-            try:
-                item = self._backlog.get(timeout=_IDLE_SECONDS)
-            except queue.Empty:
-                if self._no_more.is_set():
-                    self._attempt(self._empty_room)
-                    if self._attempt(self._let_answered_leave) == (True,):
-                        return
-            else:
-                self._take(item)
-            self._attempt(self._let_leave)
+            if self._attempt(self._turn) == (True,):
+                return
+
+    def _turn(self) -> bool:
+        """Take one item, and let go what waits no longer; return whether all is done."""
+        try:
+            item = self._backlog.get(timeout=_IDLE_SECONDS)
+        except queue.Empty:
+            if self._no_more.is_set():
+                self._empty_room()
+                if self._let_answered_leave():
+                    return True
+        else:
+            self._take(item)
+        self._let_leave()
+        return False
 
     def _take(self, item: HeldTrace | _LateSpan | _LookedAt) -> None:
         match item:
