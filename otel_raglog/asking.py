@@ -48,6 +48,10 @@ class Recent:
         while self.size_bytes > self._most_bytes and self._judged:
             self.pop(next(iter(self._judged)))
 
+    def get(self, trace_id: bytes) -> Judged | None:
+        """Return what a trace is of; ``None`` if it is not kept."""
+        return self._judged.get(trace_id)
+
     def pop(self, trace_id: bytes) -> Judged | None:
         """Return and forget what a trace is of, with all of its traces; ``None`` if it is not kept."""
         judged = self._judged.get(trace_id)
@@ -94,7 +98,8 @@ class Asking:
         return trace_id in self._held
 
     def __len__(self) -> int:
-        return len(self._held) + len(self._left)
+        held = {id(judged) for judged, _ in list(self._held.values())}
+        return len(held) + len(self._left)
 
     def remembers(self, trace_id: bytes) -> bool:
         """Tell whether feedback on a trace that has left can still be heeded."""
@@ -142,11 +147,11 @@ class Asking:
         ``reports`` are those with which they have left.
         """
         self._let_out(judged)
-        if judged.answered:
-            self.has_been_counted(judged, reports)
-        else:
+        if judged.pending:
             self._take_in(judged)
             self._left.append(judged)
+        else:
+            self.has_been_counted(judged, reports)
 
     def has_been_counted(self, judged: Judged, reports: Sequence[Report]) -> None:
         """Remember traces whose final reports are in the metrics, for feedback."""
@@ -215,11 +220,12 @@ class Asking:
                     self._ask_again(target)
 
     def _ask_again(self, trace_id: bytes) -> None:
-        judged = self._recent.pop(trace_id)
+        judged = self._recent.get(trace_id)
         if judged is None:
             return
         assessed = tuple(self._again(each) for each in judged.assessed)
-        if any(each.asked is not None for each in assessed):
+        if any(each.asked is not None for each in assessed):  # else another time
+            self._recent.pop(trace_id)
             again = replace(judged, assessed=assessed, late=[])
             self._take_in(again)
             self._left.append(again)

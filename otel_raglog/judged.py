@@ -38,8 +38,24 @@ class Judged:
         """Memory that the spans take."""
         return sum(trace.size_bytes for trace in self.traces)
 
+    @property
+    def pending(self) -> bool:
+        """Whether an LLM is asked about a run, as :meth:`settle` left it, answered since or not."""
+        return any(each.asked is not None for each in self.assessed)
+
+    def settle(self) -> list[Report]:
+        """Return the reports: final where nothing is waited for, else those of the local tier.
+
+        What is final now is so for good: of it nothing follows.
+        """
+        self.assessed = tuple(
+            each if each.asked is not None and not each.asked.done else Assessed(each.final())
+            for each in self.assessed
+        )
+        return [each.report for each in self.assessed]
+
     def reports(self) -> list[Report]:
-        """Return the reports: final where nothing is waited for, else those of the local tier."""
+        """Return the final reports; those of the local tier where the LLM has not answered."""
         return [
             each.final() if each.asked is None or each.asked.done else each.report
             for each in self.assessed

@@ -312,12 +312,12 @@ class Pipeline:
         if self._limits.passed_by(trace):
             self._metrics.skipped.labels("too_large").inc()
             return Judged((held,), (), spans)
-        mapped = self._analyser.mapped(trace)
-        if self._room is not None and self._room.offer(held, mapped):
-            return None
         asking = self._asking
         if asking is not None:
             self._attempt(lambda: asking.look_at_all(trace.spans))
+        mapped = self._analyser.mapped(trace)
+        if self._room is not None and self._room.offer(held, mapped):
+            return None
         return Judged((held,), self._analyser.assess_all(mapped), spans)
 
     def _hold_or_let_go(self, judged: Judged) -> None:
@@ -330,34 +330,48 @@ class Pipeline:
         if made is None:
             for held in judged.traces:
                 self._pass_unjudged(held, "error")
-            if self._asking is not None:
-                self._asking.drop(judged)
+            self._drop(judged)
         else:
             ((reports, marks),) = made
-            if len(judged.traces) > 1:
-                self._metrics.joined_traces.inc(len(judged.traces))
-            for held in judged.traces:
-                self._late_additions.remember(held.trace_id, marks.late_addition)
-            self._outlet.put_together(
-                [(held.trace_id, held.spans) for held in judged.traces],
-                marks.additions,
-                late_addition=marks.late_addition,
-            )
+            if self._attempt(lambda: self._put(judged, marks)) is None:
+                self._drop(judged)  # it stays in the journal, undecided
+                return
             judged.exemplars = marks.exemplars
-            if judged.answered:
-                self._marking.count(reports, marks.exemplars)
-            if self._asking is not None:
-                self._asking.has_left(judged, reports)
-        for span in judged.late:
+            if not judged.pending:
+                self._attempt(lambda: self._marking.count(reports, marks.exemplars))
+            asking = self._asking
+            if (
+                asking is not None
+                and self._attempt(lambda: asking.has_left(judged, reports)) is None
+            ):
+                self._drop(judged)
+        late, judged.late = judged.late, []
+        for span in late:
             self._put_late(span.trace_id, [span])
+            self._look_at(span)
+
+    def _drop(self, judged: Judged) -> None:
+        if self._asking is not None:
+            self._asking.drop(judged)
 
     def _marked(self, judged: Judged) -> tuple[list[Report], Marks]:
-        reports = judged.reports()
+        reports = judged.settle()
         marks = self._marking.marks(reports, judged.spans)
         for top in judged.other_tops:
             own = marks.additions.get(top, b"")
             marks.additions[top] = own + annotate_joined(reports[0])
         return reports, marks
+
+    def _put(self, judged: Judged, marks: Marks) -> None:
+        if len(judged.traces) > 1:
+            self._metrics.joined_traces.inc(len(judged.traces))
+        for held in judged.traces:
+            self._late_additions.remember(held.trace_id, marks.late_addition)
+        self._outlet.put_together(
+            [(held.trace_id, held.spans) for held in judged.traces],
+            marks.additions,
+            late_addition=marks.late_addition,
+        )
 
     # --------------------------------------------------- runs that an LLM is asked about
 

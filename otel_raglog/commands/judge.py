@@ -258,11 +258,11 @@ def ask(
             f"otel-raglog: {out} has all answers about {len(runs.runs) - len(waiting)} of "
             f"{len(runs.runs)} runs\n"
         )
+    asker = build_asker(options, read_judge_key(options)) if waiting else None
     # Also what an interrupted call left of its last line is gone then.
     write_answers(out, there.values())
     tally = _Asked(options.model)
-    if waiting:
-        asker = build_asker(options, read_judge_key(options))
+    if asker is not None:
         try:
             with showing_progress() as tell:
                 for run, outcome in _outcomes(asker, waiting, Showing(loaded), options):
@@ -486,6 +486,8 @@ def _outcomes(
 
 def _is_hopeless(outcome: Outcome) -> bool:
     reasons = set(outcome.abstained.values())
+    if reasons == {Reason.BUDGET} and outcome.retry_after_seconds is None:
+        return False  # this run alone is larger than the limit
     return bool(reasons) and not outcome.measurements and reasons <= _FOR_ALL_RUNS
 
 

@@ -148,11 +148,14 @@ class RequestFiles:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._close()
-        for path in self.paths:
-            if kind is None:
+        try:
+            self._close()
+            for path in self.paths if kind is None else ():
                 self._unfinished(path).replace(path)
-            else:
+        except OSError as failure:
+            raise BadInput(f"--out {self.out}: cannot be written: {failure.strerror}") from None
+        finally:
+            for path in self.paths:
                 self._unfinished(path).unlink(missing_ok=True)
 
     def add(self, line: bytes) -> None:

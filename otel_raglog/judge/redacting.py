@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -13,6 +14,13 @@ from otel_raglog.patterns import compile_pattern
 T = TypeVar("T")
 
 REDACTED = "[redacted]"
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What Unicode says may be left undisplayed, blank letters, and controls but tabs and line ends."""
 
 
 class Redactor:
@@ -93,7 +101,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return ``text`` as an LLM may see it; as it is, where nothing matches."""
-        seen = found = visible(text).text
+        seen = found = visible(_UNSEEN.sub("", text)).text
         for pattern in self._patterns:
             found = pattern.sub(REDACTED, found)
         return text if found == seen else found

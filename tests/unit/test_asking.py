@@ -75,7 +75,7 @@ def rig():
 
 def leave(rig, judged):
     """Let traces leave with what is said of them by now."""
-    rig.asking.has_left(judged, judged.reports())
+    rig.asking.has_left(judged, judged.settle())
 
 
 def test_a_trace_waits_until_the_llm_has_answered(rig):
@@ -297,3 +297,32 @@ def test_the_oldest_are_forgotten_first():
     nothing.remember(first)
     assert TRACE_ID not in nothing
     assert nothing.size_bytes == 0
+
+
+def test_of_several_runs_only_those_that_follow_are_sent(rig):
+    """What left with the LLM's verdict is not said again."""
+    judged, future = rig.judged()
+    early = Future()
+    early.set_result(make_report(tier=Tier.LLM))
+    judged.assessed = (Assessed(make_report(), Asked(rig.tier, early)), *judged.assessed)
+    leave(rig, judged)
+    future.set_result(make_report())
+    rig.asking.publish(judged, judged.reports())
+    assert not rig.sent
+
+
+def test_a_user_who_cannot_be_heeded_now_may_say_it_again(rig):
+    """Too many runs wait: the run is still remembered."""
+    judged, _ = rig.judged(asked=False)
+    leave(rig, judged)
+    rig.tier.again = lambda _run: JudgeUse("m", skipped="overloaded")
+    rig.asking.look_at(dislike())
+    assert rig.asking.remembers(TRACE_ID)
+
+
+def test_a_joined_run_counts_as_one(rig):
+    """However many traces it is of."""
+    judged, _ = rig.judged()
+    judged.traces += rig.judged(OTHER)[0].traces
+    rig.asking.hold(judged)
+    assert len(rig.asking) == 1

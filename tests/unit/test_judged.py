@@ -49,3 +49,18 @@ def test_its_size_is_that_of_its_spans():
     """So that what waits counts against the memory budget."""
     subject = judged()
     assert subject.size_bytes == subject.traces[0].size_bytes > 0
+
+
+def test_what_it_has_left_with_is_final():
+    """Of two runs, the one that was answered is said for good; of the other the answer follows."""
+    local, final = make_report(), make_report(tier=Tier.LLM)
+    done, open_ = Future(), Future()
+    done.set_result(final)
+    subject = judged(
+        Assessed(local, Asked(FakeTier(), done)), Assessed(local, Asked(FakeTier(), open_))
+    )
+    assert subject.settle() == [final, local]
+    open_.set_result(final)
+    assert subject.pending  # although it is answered by now: it has left without
+    assert [each.asked is None for each in subject.assessed] == [True, False]
+    assert judged(Assessed(local, Asked(FakeTier(), done))).settle() == [final]

@@ -289,3 +289,50 @@ def test_a_defect_in_feedback_costs_nothing_else(rig):
     rig.pipeline.release(HeldTrace(b"\x05" * 16, (other,), Completion.ROOT_QUIET, 0.0))
     wait_until(lambda: len(rig.spans) == 5)
     assert rig.pipeline.backlog == 0
+
+
+def test_a_defect_while_counting_sends_nothing_twice(rig):
+    """The trace has left; what was to be counted is not, and the next one goes on."""
+    marking = rig.pipeline._marking
+
+    def broken(*_):
+        raise ValueError("a defect")
+
+    marking.count = broken
+    rig.release()
+    rig.answer(make_report(FAULTY, tier=Tier.LLM))
+    wait_until(lambda: len(rig.spans) == 3)
+    rig.analyser.assess_all = lambda _: (Assessed(make_report()),)
+    other = wire_span(span_message(trace_id=b"\x05" * 16))
+    rig.pipeline.release(HeldTrace(b"\x05" * 16, (other,), Completion.ROOT_QUIET, 0.0))
+    wait_until(lambda: len(rig.spans) == 4)
+    assert rig.pipeline.asking == 0
+
+
+def test_a_defect_of_the_way_out_leaves_the_trace_in_the_journal(rig):
+    """Undecided; others are not held up behind it."""
+    put = rig.pipeline._outlet.put_together
+    broken = [True]
+
+    def put_once_broken(*arguments, **options):
+        if broken and broken.pop():
+            raise ValueError("a defect")
+        put(*arguments, **options)
+
+    rig.pipeline._outlet.put_together = put_once_broken
+    rig.release()
+    rig.answer(make_report(FAULTY, tier=Tier.LLM))
+    wait_until(lambda: rig.pipeline.asking == 0)
+    rig.analyser.assess_all = lambda _: (Assessed(make_report()),)
+    other = wire_span(span_message(trace_id=b"\x05" * 16))
+    rig.pipeline.release(HeldTrace(b"\x05" * 16, (other,), Completion.ROOT_QUIET, 0.0))
+    wait_until(lambda: len(rig.spans) == 1)
+
+
+def test_a_dislike_on_a_span_that_waited_is_heeded(rig):
+    """It came while its trace was held; the run is asked about again if the LLM said nothing."""
+    rig.release()
+    rig.pipeline.late([wire_span(span_message(b"\x09" * 8, attributes=DISLIKE))])
+    wait_until(lambda: rig.pipeline.backlog == 0)
+    rig.answer(make_report(judge=JudgeUse("m", abstained=(("all", "timeout"),))))
+    wait_until(lambda: len(rig.analyser.futures) == 2)

@@ -51,7 +51,19 @@ def test_without_a_match_the_texts_are_the_same(patterns):
     assert Redactor(patterns)(run).answer == NOT_CAPTURED
 
 
-@pytest.mark.parametrize("hidden", ["4711-\u200b0815", "47\u00ad11-0815", "4711\u2060-08\u200d15"])
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "4711-\u200b0815",
+        "47\u00ad11-0815",
+        "4711\u2060-08\u200d15",
+        "4711\ufe0f-0815",
+        "4711-08\u316415",
+        "4711-08\u280015",
+        "4711-0\x00815",
+        "4711-0\U000e0041815",
+    ],
+)
 def test_characters_that_nobody_sees_hide_nothing(hidden):
     """Soft hyphens are common in texts from PDF files; an LLM would read the number all the same."""
     assert Redactor([r"\d{4}-\d{4}"]).text(f"see {hidden}.") == "see [redacted]."
