@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,8 +37,8 @@ from otel_raglog.judge.breaker import Breaker
 from otel_raglog.judge.budget import Budget, BudgetLimits
 from otel_raglog.judge.calling import Pricing
 from otel_raglog.judge.client import Usage
-from otel_raglog.judge.clients import build_client
-from otel_raglog.judge.parts import Mode
+from otel_raglog.judge.clients import WITHOUT_LOGPROBS, build_client
+from otel_raglog.judge.parts import Mode, new_nonce
 from otel_raglog.judge.prices import Prices
 from otel_raglog.judge.redacting import Redactor
 from otel_raglog.judge.retrying import RetryConfig
@@ -50,8 +49,6 @@ from otel_raglog.receive.markers import Markers
 
 _log = structlog.get_logger()
 _MOST_THREADS = 4
-_NONCE_BYTES = 16
-_WITHOUT_LOGPROBS = "anthropic"
 TRAINING_CHECKS = ("rules", "similarity", "alignment", "crossencoder")
 """The groups of checks on which detectors are trained unless analysis.checks says otherwise."""
 
@@ -152,7 +149,7 @@ def build_asker(options: Judge, key: str | None) -> Asker:
     Raises:
         ConfigError: it cannot be asked: no key, a bad address or price list, a missing SDK.
     """
-    if Mode(options.mode) is Mode.FIRST_TOKEN and options.provider == _WITHOUT_LOGPROBS:
+    if Mode(options.mode) is Mode.FIRST_TOKEN and options.provider in WITHOUT_LOGPROBS:
         raise ConfigError(
             f"judge.mode: {options.mode} needs log-probabilities, which the API of "
             f"judge.provider {options.provider} does not return"
@@ -181,7 +178,7 @@ def build_asker(options: Judge, key: str | None) -> Asker:
         Breaker(clock),
         clock,
         random.Random(),  # noqa: S311  jitter
-        lambda: secrets.token_hex(_NONCE_BYTES),
+        new_nonce,
         pricing,
     )
 

@@ -35,10 +35,6 @@ class Asked:
         """Whether it has answered."""
         return self.future.done()
 
-    def wait(self) -> None:
-        """Wait for the answers: as long as a check may take."""
-        self.future.exception()
-
     def final(self, local: Report) -> Report:
         """Return the final report of the run whose local one is ``local``; wait for it if need be."""
         return self.tier.final(local, self.future)

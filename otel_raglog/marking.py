@@ -27,9 +27,6 @@ class Marks:
     exemplars: frozenset[str] = frozenset()
 
 
-NO_MARKS = Marks({}, b"")
-
-
 class Marking:
     """Marks spans by reports, and counts these. A report that is of no RAG run marks no span."""
 

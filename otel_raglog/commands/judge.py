@@ -37,7 +37,6 @@ from otel_raglog.commands.judge_runs import (
     brief_view,
     checks_asked,
     is_frugal,
-    new_nonce,
     read_runs,
 )
 from otel_raglog.commands.progress import Told, showing_progress
@@ -65,7 +64,7 @@ from otel_raglog.judge.batch_responses import BatchResponse, UnreadableLine, rea
 from otel_raglog.judge.calling import Reason, expected_of_ask
 from otel_raglog.judge.client import Usage
 from otel_raglog.judge.clients import PROVIDERS
-from otel_raglog.judge.parts import Mode
+from otel_raglog.judge.parts import Mode, new_nonce
 from otel_raglog.judge.prices import Prices
 from otel_raglog.model import Run
 from otel_raglog.options import Judge

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +31,6 @@ from otel_raglog.judge.redacting import Redactor
 from otel_raglog.model import Run
 from otel_raglog.options import Analysis, Config, Judge
 
-_NONCE_BYTES = 16
 _MOST_IDS = 5
 _SHOWN = 80
 
@@ -132,8 +130,3 @@ def _ranker(options: Analysis) -> Ranker:
 def brief_view(run: Run) -> JudgeView:
     """Return a view by which it can be told what can be graded, and nothing else."""
     return view_of(run, max_excluded=0)
-
-
-def new_nonce() -> str:
-    """Return what nobody can guess, to stand in the delimiters of one request."""
-    return secrets.token_hex(_NONCE_BYTES)

@@ -27,7 +27,7 @@ from otel_raglog.model import Measurement, Run
 
 T = TypeVar("T")
 
-_MOST_WAIT_SECONDS = 61.0
+MOST_WAIT_SECONDS = 61.0
 """For tokens to be left again; nobody waits for the next hour."""
 _log = structlog.get_logger()
 
@@ -158,7 +158,7 @@ class Asker:
         while True:
             outcome = self.submit(run, ranker, deadline).result()
             seconds = outcome.retry_after_seconds
-            if not patient or seconds is None or seconds > _MOST_WAIT_SECONDS:
+            if not patient or seconds is None or seconds > MOST_WAIT_SECONDS:
                 return outcome
             if deadline is not None and self._clock.monotonic() + seconds >= deadline:
                 return outcome

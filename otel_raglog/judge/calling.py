@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 _ANSWER_TOKENS = 500
 """A long answer in JSON."""
-_LATE_SECONDS = 0.05
+LATE_SECONDS = 0.05
+"""What fails this near its deadline, or after it, was out of time."""
 _FAIR_SECONDS = 5.0
 """Who had less time, waiting for a turn, says nothing of the provider by not being done."""
 _log = structlog.get_logger()
@@ -193,11 +194,11 @@ class Caller:
 
     def _unavailable(self, failure: Unavailable, began: float, deadline: float) -> Reason:
         told = failure.retry_after_seconds
-        if self._clock.monotonic() < deadline - _LATE_SECONDS:
+        if self._clock.monotonic() < deadline - LATE_SECONDS:
             self._breaker.failed(told or 0.0)
             limited = told is not None or isinstance(failure, RateLimited)
             return Reason.RATE_LIMITED if limited else Reason.UNAVAILABLE
-        if deadline - began >= min(_FAIR_SECONDS, self._retrier.seconds) - _LATE_SECONDS:
+        if deadline - began >= min(_FAIR_SECONDS, self._retrier.seconds) - LATE_SECONDS:
             self._breaker.failed(told or 0.0)
         return Reason.TIMEOUT
 

@@ -26,24 +26,31 @@ class Provider:
 
     ``client`` is where the client's class is found (``module:class``), a class that takes model,
     endpoint, HTTP client and clock. Its module is imported when it is used: SDKs are slow to
-    import, and optional.
+    import, and optional. ``logprobs`` tells whether the API returns the probabilities of a
+    reply's first token.
     """
 
     endpoint: str
     client: str
+    logprobs: bool
 
 
 PROVIDERS: Mapping[str, Provider] = {
     "anthropic": Provider(
         "https://api.anthropic.com",
         "otel_raglog.judge.anthropic_client:AnthropicClient",
+        logprobs=False,
     ),
     "openai": Provider(
         "https://api.openai.com/v1",
         "otel_raglog.judge.openai_client:OpenAIClient",
+        logprobs=True,
     ),
 }
 """Add a provider's API here; docs/adding-a-provider.md says how."""
+
+WITHOUT_LOGPROBS = frozenset(name for name, api in PROVIDERS.items() if not api.logprobs)
+"""The providers whose APIs cannot answer yes-or-no questions by a probability."""
 
 
 def build_client(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,6 +31,13 @@ from otel_raglog.model import Measurement, Run
 
 Nonces: TypeAlias = Callable[[], str]
 """Returns 32 letters and digits that nobody can guess, other ones each time."""
+
+_NONCE_BYTES = 16
+
+
+def new_nonce() -> str:
+    """Return what nobody can guess, to stand in the delimiters of one request."""
+    return secrets.token_hex(_NONCE_BYTES)
 
 
 class Mode(StrEnum):
@@ -107,7 +115,7 @@ def _json_part(
                 said = str(problem)
             else:
                 answers = JudgeAnswers.model_validate({"id": run.run_id, check.key: answer})
-                return Found(answer, measurements_from(answers, run))
+                return Found(answer, measurements_from(answers, run, view.stages))
         return caller.noted(Reason.MALFORMED, said)
 
     return Part(check.key, expected_of_ask(first), ask)

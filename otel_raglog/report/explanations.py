@@ -193,6 +193,15 @@ JUDGED_EVIDENCE: Mapping[FaultType, tuple[str, ...]] = {
 }
 """Where an LLM's evidence is found beside its confidences that match a fault type."""
 
+_JUDGED: Mapping[FaultType, tuple[str, ...]] = {
+    fault: (
+        *JUDGED_EVIDENCE.get(fault, ()),
+        *(name for types in CONFIDENCES.values() for name in types.get(fault, ())),
+    )
+    for fault in FaultType
+}
+"""The measurements of an LLM's answers that speak for each fault type."""
+
 _JUDGED_WARNINGS: Mapping[WarningType, str] = {
     rule.warning: rule.measurement for rules in JUDGED_WARNINGS.values() for rule in rules
 }
@@ -302,18 +311,12 @@ def _unsaid(phrases: Iterable[str], said: Collection[str]) -> list[str]:
 
 def _phrases(fault: FaultType, found: Mapping[str, Measurement]) -> Iterator[str]:
     """Yield what speaks for a fault type: of an LLM's answers the strongest, then all others."""
-    said = [found[name] for name in _judged(fault) if name in found and found[name].evidence]
+    said = [found[name] for name in _JUDGED[fault] if name in found and found[name].evidence]
     if said:
         yield max(said, key=lambda measurement: measurement.value or 0.0).evidence
     for name in EVIDENCE[fault]:
         if name in found and found[name].evidence:
             yield found[name].evidence
-
-
-def _judged(fault: FaultType) -> tuple[str, ...]:
-    """Return the measurements of an LLM's answers that speak for a fault type."""
-    matching = (types.get(fault, ()) for types in CONFIDENCES.values())
-    return (*JUDGED_EVIDENCE.get(fault, ()), *(name for names in matching for name in names))
 
 
 def _of_any_type(stage: Stage, found: Mapping[str, Measurement]) -> Iterator[str]:
@@ -381,7 +384,7 @@ def _warnings(verdict: Verdict, found: Mapping[str, Measurement]) -> Iterator[st
 
 
 def _quotes(verdict: Verdict, found: Mapping[str, Measurement]) -> str:
-    names = [name for fault in verdict.fault_types for name in (*_judged(fault), *EVIDENCE[fault])]
+    names = [name for fault in verdict.fault_types for name in (*_JUDGED[fault], *EVIDENCE[fault])]
     names = names or list(_OK_EVIDENCE[verdict.stage])
     quotes = [quote for name in names if name in found for quote in found[name].quotes]
     shown = [f"“{_short(quote)}”" for quote in dict.fromkeys(quotes)][:_QUOTES_SHOWN]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from otel_raglog.checks.judge.answers import JudgeAnswers
@@ -48,13 +48,17 @@ def checks_for(view: JudgeView) -> tuple[JudgeCheck[Any], ...]:
     )
 
 
-def measurements_from(answers: JudgeAnswers, run: Run) -> tuple[Measurement, ...]:
+def measurements_from(
+    answers: JudgeAnswers, run: Run, stages: Collection[Stage] | None = None
+) -> tuple[Measurement, ...]:
     """Return the measurements of ``run`` by those checks that ``answers`` has an answer to.
 
-    What is said of a stage that cannot be graded is a guess, and measures nothing.
+    What is said of a stage that cannot be graded is a guess, and measures nothing. ``stages`` are
+    those that can, as a view of the run has them; ``None`` finds them out.
     """
-    unknown = ungraded(run, Material.of(run))
-    return tuple(item for item in _from_each(answers, run) if item.stage not in unknown)
+    if stages is None:
+        stages = frozenset(Stage) - ungraded(run, Material.of(run)).keys()
+    return tuple(item for item in _from_each(answers, run) if item.stage in stages)
 
 
 def measurements_from_shares(shares: Mapping[str, float], run: Run) -> tuple[Measurement, ...]:

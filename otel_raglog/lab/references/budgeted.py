@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from otel_raglog.clock import Clock
 from otel_raglog.errors import Rejected, Unavailable
+from otel_raglog.judge.asking import MOST_WAIT_SECONDS
 from otel_raglog.judge.budget import Budget, Refusal, Reservation
-from otel_raglog.judge.calling import Pricing, Tally, expected_of_ask
+from otel_raglog.judge.calling import LATE_SECONDS, Pricing, Tally, expected_of_ask
 from otel_raglog.judge.client import Ask, Question, Reply, Usage, YesShare
 from otel_raglog.lab.references.asking import PatientClient
 
@@ -16,9 +17,6 @@ OVER_BUDGET = "budget"
 """The reason of :class:`Rejected` where a request would cost more than is left."""
 
 _MAY_COST = frozenset({"too_large", "malformed", "refused"})
-_LATE_SECONDS = 0.05
-_MOST_WAIT_SECONDS = 61.0
-"""For tokens to be left again; nobody waits for the next hour."""
 
 
 class BudgetedClient:
@@ -89,7 +87,7 @@ class BudgetedClient:
                 spent.suspect(expected)
             raise
         except Unavailable:
-            if self._clock.monotonic() - began >= timeout_seconds - _LATE_SECONDS:
+            if self._clock.monotonic() - began >= timeout_seconds - LATE_SECONDS:
                 spent.suspect(expected)
             raise
         else:
@@ -119,7 +117,7 @@ class BudgetedClient:
                 if isinstance(found, Reservation):
                     return found
                 seconds = found.retry_after_seconds
-                if seconds is not None and seconds > _MOST_WAIT_SECONDS:
+                if seconds is not None and seconds > MOST_WAIT_SECONDS:
                     self._refusal = found
             if self._refusal is not None or seconds is None or self._wait(seconds):
                 raise Rejected(f"judge.budget.{found.limit}: {found.message}", OVER_BUDGET)

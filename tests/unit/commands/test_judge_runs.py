@@ -10,11 +10,11 @@ from otel_raglog.commands.judge_runs import (
     brief_view,
     checks_asked,
     is_frugal,
-    new_nonce,
     read_runs,
 )
 from otel_raglog.config import load_config
 from otel_raglog.errors import BadInput
+from otel_raglog.judge.parts import new_nonce
 from otel_raglog.mapping.record import run_from_record
 
 CHUNKS = [
