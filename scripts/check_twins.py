@@ -6,7 +6,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = {"otel_raglog": "tests/unit", "exporters/otel_raglog_exporters": "tests/unit/exporters"}
+SOURCES = {
+    "otel_raglog": "tests/unit",
+    "exporters/otel_raglog_exporters": "tests/unit/exporters",
+    "proxy_bridge/otel_raglog_proxy_bridge": "tests/unit/proxy_bridge",
+}
 COVERED = {
     "otel_raglog/cli.py": "tests/integration/test_commands.py",
     "otel_raglog/app.py": "tests/integration/test_serve.py",
