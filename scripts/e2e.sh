@@ -1,5 +1,5 @@
 #!/bin/sh
-# Try the service against real backends, which get an environment of their own (1 GB) beside .venv.
+# Try the service against real backends and applications, which get environments of their own (2 GB) beside .venv.
 # Usage: scripts/e2e.sh [PYTEST ARGUMENTS]
 set -eu
 cd "$(dirname "$0")/.."
@@ -20,7 +20,10 @@ if [ ! -f "$venv/.done" ] || [ "$requirements" -nt "$venv/.done" ]; then
     touch "$venv/.done"
 fi
 
+PYTHON="${PYTHON:-.venv/bin/python}" tests/apps/environment.sh
+
 RAGLOG_E2E_PHOENIX="$PWD/$venv/bin/phoenix"
 RAGLOG_E2E_MLFLOW="$PWD/$venv/bin/mlflow"
-export RAGLOG_E2E_PHOENIX RAGLOG_E2E_MLFLOW
+RAGLOG_E2E_APPS="$PWD/.traces-venv/bin/python"
+export RAGLOG_E2E_PHOENIX RAGLOG_E2E_MLFLOW RAGLOG_E2E_APPS
 exec .venv/bin/python -m pytest tests/e2e "$@"

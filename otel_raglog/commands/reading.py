@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from otel_raglog.building import build_markers
+from otel_raglog.captured import CapturedRequests, to_requests
 from otel_raglog.errors import BadInput
 from otel_raglog.journal.dead_letters import read_dead_letter
 from otel_raglog.mapping.record import run_from_record
@@ -23,6 +24,10 @@ from otel_raglog.receive.decode import split_protobuf
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.markers import Markers
 from otel_raglog.receive.otlp_json import split_json, to_protobuf
+from otel_raglog_proxy_bridge.capture_files.raw_values import BadCapture
+from otel_raglog_proxy_bridge.capture_files.registry import is_capture, read_calls
+from otel_raglog_proxy_bridge.classifying import Classifier
+from otel_raglog_proxy_bridge.telling import tellers
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -45,8 +50,10 @@ class Reading:
 
     ``requests`` are the spans of each and, when files were read to be sent, dead letters and
     requests of other signals as they are. ``records`` are what ``runs`` were read from, when
-    asked for: they alone hold labels. ``problems`` are sentences that name file and line; the
-    rest of the file is not lost.
+    asked for: they alone hold labels. ``captured`` says what became of the calls in each file of
+    captured calls, whose spans are in ``requests`` too; with ``all_runs`` also of calls that are
+    of no run. ``problems`` are sentences that name file and line; the rest of the file is not
+    lost. ``notes`` are sentences on what was read.
     """
 
     to_send: bool = False
@@ -56,6 +63,10 @@ class Reading:
     problems: list[str] = field(default_factory=list)
     keep_records: bool = False
     records: list[Mapping[str, object]] = field(default_factory=list)
+    classifier: Classifier = field(default_factory=lambda: Classifier(tellers()))
+    all_runs: bool = False
+    captured: list[CapturedRequests] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def batches(self) -> list[Batch]:
@@ -81,8 +92,14 @@ def read_files(
     to_send: bool = False,
     markers: Markers | None = None,
     keep_records: bool = False,
+    classifier: Classifier | None = None,
+    all_runs: bool = False,
 ) -> Reading:
-    """Return what ``paths`` hold: OTLP JSON, JSON lines or protobuf, dead letters, run records.
+    """Return what ``paths`` hold: OTLP, dead letters, run records, or captured HTTP calls.
+
+    OTLP is JSON, JSON lines or protobuf. Captured calls are mitmproxy flow files, HAR, cassettes
+    and call records: they become the spans that the add-on would have sent, by what ``classifier``
+    says of each; calls that make up no run are left out unless ``all_runs`` or ``to_send``.
 
     Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped. Read
     ``to_send``, dead letters and logs and metrics are kept as they are; else the spans in dead
@@ -97,13 +114,15 @@ def read_files(
         BadInput: nothing could be read at all.
     """
     reading = Reading(to_send, markers or build_markers(), keep_records=keep_records)
+    reading.classifier = classifier or reading.classifier
+    reading.all_runs = all_runs or to_send
     unread: list[str] = []
     for path in paths:
         try:
             _read_file(path, reading)
         except BadInput as error:
             unread.append(str(error))
-    if unread and not reading.requests and not reading.runs:
+    if unread and not reading.requests and not reading.runs and not reading.captured:
         raise BadInput("; ".join([*reading.problems, *unread]))
     reading.problems.extend(unread)
     return reading
@@ -119,10 +138,13 @@ def _read_file(path: Path, reading: Reading) -> None:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise BadInput(f"{path} is damaged gzip: {error}") from None
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    name = path.name.removesuffix(".gz")
+    suffix = Path(name).suffix
     content = content.removeprefix(_BYTE_ORDER_MARK)
     if not content.strip():
         reading.problems.append(f"{path} is empty")
+    elif is_capture(name, content):
+        _read_capture(path, name, content, reading)
     elif suffix == ".csv":
         _add_records(path, _csv_records(path, content), reading)
     elif suffix == ".parquet" or content.startswith(b"PAR1"):
@@ -133,13 +155,35 @@ def _read_file(path: Path, reading: Reading) -> None:
         _read_protobuf(path, content, reading)
 
 
+def _read_capture(path: Path, name: str, content: bytes, reading: Reading) -> None:
+    try:
+        found = read_calls(name, content)
+    except BadCapture as error:
+        raise BadInput(f"{path.parent / str(error)}") from None
+    folder = path.parent
+    reading.problems.extend(f"{folder / problem}" for problem in found.problems)
+    reading.notes.extend(f"{folder / note}" for note in found.notes)
+    service = name.split(".")[0] or name
+    captured = to_requests(
+        found.calls,
+        service,
+        _FILE_LIMITS,
+        reading.markers,
+        reading.classifier,
+        all_runs=reading.all_runs,
+    )
+    reading.requests.extend(captured.batches)
+    reading.captured.append(captured)
+    reading.notes.append(captured.in_words(str(path)))
+
+
 def _read_protobuf(path: Path, content: bytes, reading: Reading) -> None:
     try:
         batch = split_protobuf(content, _FILE_LIMITS, reading.markers)
     except BadInput as error:
-        kind = " (a mitmproxy flow file?)" if path.suffix in {".mitm", ".flow", ".dump"} else ""
         raise BadInput(
-            f"{path} is no OTLP JSON, JSON lines or protobuf, and no run records{kind}: {error}"
+            f"{path} is no OTLP JSON, JSON lines or protobuf, no run records and no captured "
+            f"calls: {error}"
         ) from None
     _add_request(path, 1, batch, reading)
 

@@ -80,6 +80,12 @@ _TAGGED = re.compile(
     r"<(question|query|user_query)>\s*((?:(?!<\1\b).)*?)\s*</\1>",
     re.DOTALL | re.IGNORECASE,
 )
+_HEADED = re.compile(
+    # LlamaIndex's condense prompt: a heading in angle brackets that nothing closes.
+    r"^[ \t]*<(?:follow[- ]?up|latest|last|new|current) (?:user )?(?:message|question|query|input)>"
+    r"[ \t]*\n+(?P<text>[^\n<][^\n]*(?:\n(?![ \t]*(?:\n|<))[^\n]+)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _RULE = re.compile(r"\n[ \t]*[-=*#_]{3,}[ \t]*(?=\n|\Z)")
 _END_OF_TURN = re.compile(
     r"(?:<\|(?:eot_id|im_end|end|eom_id|end_of_text|endoftext)\|>|\[/INST\]|</s>|<end_of_turn>).*\Z",
@@ -318,6 +324,9 @@ def _marked_question(text: str) -> str | None:
     tagged = _TAGGED.findall(text)
     if tagged:
         return str(tagged[-1][1])
+    headed = [match["text"] for match in _HEADED.finditer(text)]
+    if headed:
+        return headed[-1].strip()
     fields = sections(text)
     for key in QUESTION_KEYS:
         if fields.get(key):

@@ -12,7 +12,10 @@ _FORM = "application/x-www-form-urlencoded"
 
 def parse(call: Call) -> Exchange:
     """Return ``call`` taken apart; a body that is no JSON gives ``None``, never an error."""
-    parts = urlsplit(call.url)
+    try:
+        parts = urlsplit(call.url)
+    except ValueError:
+        parts = urlsplit("")
     try:
         port = parts.port
     except ValueError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from otel_raglog_proxy_bridge.formats.fields import as_json, at, items, mappings, text
+from collections.abc import Iterable, Mapping
+
+from otel_raglog_proxy_bridge.formats.fields import as_json, at, items, mapping, mappings, text
 from otel_raglog_proxy_bridge.model import ChatMessage, ToolCall
 
 _ROLES = {
@@ -27,27 +29,28 @@ def content_of(data: object) -> str:
 
     Images, audio, reasoning and calls of tools are no text.
     """
-    if isinstance(data, str):
-        return data
-    found = []
-    for part in items(data):
-        if isinstance(part, str):
-            found.append(part)
-        elif text(part, "type") in _TEXT_TYPES:
-            inner = at(part, "text")
-            inner = at(part, "content") if inner is None else inner
-            found.append(content_of(inner))
-    return "\n".join(part for part in found if part)
+    return "\n".join(_texts(data))
+
+
+def said(data: object) -> str | None:
+    """Return the text of an answer's content, ``None`` when it has none.
+
+    Parts are joined without a break: APIs cut one answer where a citation begins or ends.
+    """
+    return "".join(_texts(data)) or None
+
+
+def chosen(data: object, keys: Iterable[str]) -> Mapping[str, object]:
+    """Return those of ``keys`` that the object ``data`` has a value for: parameters, say."""
+    return {key: value for key in keys if (value := at(data, key)) is not None}
 
 
 def openai_tool_calls(message: object) -> tuple[ToolCall, ...]:
-    """Return the ``tool_calls`` of a message in OpenAI's form."""
-    return tuple(
-        ToolCall(
-            text(call, "function", "name") or "", _arguments(at(call, "function", "arguments"))
-        )
-        for call in mappings(message, "tool_calls")
-    )
+    """Return the ``tool_calls`` of a message in OpenAI's form, or its older ``function_call``."""
+    calls = [_tool_call(call) for call in mappings(message, "tool_calls")]
+    if not calls and text(message, "function_call", "name"):
+        calls.append(_tool_call({"function": mapping(message, "function_call")}))
+    return tuple(calls)
 
 
 def openai_messages(data: object) -> tuple[ChatMessage, ...]:
@@ -62,5 +65,27 @@ def openai_messages(data: object) -> tuple[ChatMessage, ...]:
     )
 
 
-def _arguments(data: object) -> str:
+def arguments_of(data: object) -> str:
+    """Return a tool call's arguments as JSON text, empty when there are none."""
     return "" if data is None else as_json(data)
+
+
+def _tool_call(call: Mapping[str, object]) -> ToolCall:
+    name = text(call, "function", "name")
+    if not name and text(call, "custom", "name"):
+        return ToolCall(text(call, "custom", "name") or "", text(call, "custom", "input") or "")
+    return ToolCall(name or "", arguments_of(at(call, "function", "arguments")))
+
+
+def _texts(data: object) -> list[str]:
+    if isinstance(data, str):
+        return [data] if data else []
+    found: list[str] = []
+    for part in items(data):
+        if isinstance(part, str):
+            found.append(part)
+        elif text(part, "type") in _TEXT_TYPES:
+            inner = at(part, "text")
+            inner = at(part, "content") if inner is None else inner
+            found += _texts(inner)
+    return [part for part in found if part]

@@ -1,0 +1,251 @@
+"""Bodies as they came over the wire to text: encodings undone, within a size."""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any
+
+from otel_raglog_proxy_bridge import eventstream
+
+MAX_BYTES = 8 * 1024 * 1024
+_MOST_ENCODINGS = 4
+_MOST_MEMBERS = 256  # gzip and zstd allow several streams in a row
+_ZSTD_WINDOW_LOG = 23  # RFC 9659 allows servers no larger window than 8 MiB
+_BROTLI_PIECE = 64
+
+_EVENTSTREAM = "application/vnd.amazon.eventstream"
+_BINARY_KINDS = frozenset({"image", "audio", "video", "font"})
+_BINARY_TYPES = frozenset(
+    {
+        "application/grpc",
+        "application/pdf",
+        "application/protobuf",
+        "application/x-protobuf",
+        "application/vnd.google.protobuf",
+        "application/x-thrift",
+        "application/msgpack",
+        "application/x-msgpack",
+        "application/wasm",
+        "application/zip",
+        "application/x-tar",
+        "multipart/form-data",
+    }
+)
+_UNSAID = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+"""Types that say nothing of what the body is."""
+
+_CHARSETS = ("utf", "ascii", "iso", "cp", "koi8", "gb", "big5", "euc", "shift")
+"""How the names of charsets begin: Python knows other codecs too, such as ``zip``."""
+
+
+class UndecodableBody(ValueError):
+    """A body that its headers describe wrongly, or that needs a package that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body's text; ``cut`` where the body went on."""
+
+    text: str
+    cut: bool = False
+
+
+def body_text(
+    content: bytes,
+    content_type: str = "",
+    content_encoding: str = "",
+    max_bytes: int = MAX_BYTES,
+) -> Body:
+    """Return the text of a body, of at most ``max_bytes`` bytes before they become text.
+
+    Encodings are undone from the last to the first without ever holding much more than
+    ``max_bytes``. A body that is text already, although it is said to be encoded, is taken as it
+    is: recorded calls often keep the header. Bytes that do not fit the charset (UTF-8 where none
+    is told) become U+FFFD. AWS event streams become JSON lines (``eventstream.json_lines``), whole
+    events alone. Images, audio, protobuf, gRPC, forms with files and other bytes give no text.
+
+    Raises:
+        UndecodableBody: An encoding or an event stream cannot be undone.
+    """
+    media_type, charset = _typed(content_type)
+    if not content or _is_binary(media_type):
+        return Body("")
+    data, cut = _undone(content, content_encoding, max_bytes)
+    if media_type == _EVENTSTREAM:
+        return _events(data, cut=cut)
+    if media_type in _UNSAID and not _is_text(data):
+        return Body("")
+    text = data.decode(charset, "replace")
+    if cut and text.endswith("\ufffd"):  # the limit fell into a character
+        text = text[:-1]
+    return Body(text.removeprefix("\ufeff"), cut)
+
+
+# -------------------------------------------------------------------------------- types
+
+
+def _typed(content_type: str) -> tuple[str, str]:
+    header = Message()
+    header["content-type"] = content_type.replace("\r", " ").replace("\n", " ")
+    media_type = content_type.split(";", 1)[0].strip().lower()
+    try:
+        charset = codecs.lookup(header.get_content_charset("utf-8")).name
+    except (LookupError, ValueError):
+        charset = "utf-8"
+    return media_type, charset if charset.startswith(_CHARSETS) else "utf-8"
+
+
+def _is_binary(media_type: str) -> bool:
+    kind = media_type.split("/", 1)[0]
+    return (
+        kind in _BINARY_KINDS
+        or media_type in _BINARY_TYPES
+        or media_type.startswith("application/grpc")
+    )
+
+
+def _is_text(data: bytes) -> bool:
+    if b"\0" in data:
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, final=False)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _events(data: bytes, *, cut: bool) -> Body:
+    if data.lstrip().startswith(b"{"):  # decoded where it was recorded
+        return Body(data.decode("utf-8", "replace"), cut)
+    try:
+        return Body(eventstream.json_lines(data), cut)
+    except ValueError as error:
+        raise UndecodableBody(f"no event stream: {error}") from error
+
+
+# ---------------------------------------------------------------------------- encodings
+
+
+def _undone(content: bytes, content_encoding: str, max_bytes: int) -> tuple[bytes, bool]:
+    names = [name.strip().lower() for name in content_encoding.split(",")]
+    names = [name for name in names if name not in {"", "identity"}]
+    if len(names) > _MOST_ENCODINGS:
+        raise UndecodableBody(f"more than {_MOST_ENCODINGS} content encodings")
+    data, cut = content, False
+    for name in reversed(names):
+        try:
+            found, whole = _decoded(name, data, max_bytes + 1)
+        except UndecodableBody:
+            if not _is_text(data):
+                raise
+            continue
+        data, cut = found, cut or not whole
+    return data[:max_bytes], cut or len(data) > max_bytes
+
+
+def _decoded(name: str, data: bytes, most: int) -> tuple[bytes, bool]:
+    """Return what ``data`` decodes to, at most ``most`` bytes, and whether that is all of it."""
+    decode = _DECODERS.get(name)
+    if decode is None:
+        raise UndecodableBody(f"unknown content encoding {name!r}")
+    found, whole = decode(data, most)
+    if not found and not whole:
+        raise UndecodableBody(f"no {name}, or cut at its very start")
+    return found, whole
+
+
+def _gzip(data: bytes, most: int) -> tuple[bytes, bool]:
+    return _inflated(data, most, 16 + zlib.MAX_WBITS)
+
+
+def _deflate(data: bytes, most: int) -> tuple[bytes, bool]:
+    """Undo zlib's format, or the bare one that some servers send by mistake."""
+    try:
+        return _inflated(data, most, zlib.MAX_WBITS)
+    except UndecodableBody:
+        return _inflated(data, most, -zlib.MAX_WBITS)
+
+
+def _inflated(data: bytes, most: int, window_bits: int) -> tuple[bytes, bool]:
+    found = b""
+    for _ in range(_MOST_MEMBERS):
+        stream = zlib.decompressobj(window_bits)
+        try:
+            found += stream.decompress(data, most - len(found))
+        except zlib.error as error:
+            if found:  # what follows a whole gzip member may be padding
+                return found, True
+            raise UndecodableBody(f"gzip or deflate: {error}") from error
+        if not stream.eof or len(found) >= most:
+            return found, False
+        data = stream.unused_data if window_bits > zlib.MAX_WBITS else b""
+        if not data:
+            return found, True
+    return found, False
+
+
+def _brotli(data: bytes, most: int) -> tuple[bytes, bool]:
+    """Undo brotli bit by bit: older packages cannot bound what a call gives."""
+    module = _module("brotli", "brotlicffi")
+    stream = module.Decompressor()
+    found = bytearray()
+    try:
+        for start in range(0, len(data), _BROTLI_PIECE):
+            found += stream.process(data[start : start + _BROTLI_PIECE])
+            if len(found) >= most:
+                return bytes(found[:most]), False
+    except module.error as error:
+        raise UndecodableBody(f"brotli: {error}") from error
+    return bytes(found), bool(stream.is_finished())
+
+
+def _zstd(data: bytes, most: int) -> tuple[bytes, bool]:
+    module = _module("compression.zstd", "backports.zstd", "zstandard")
+    if hasattr(module, "DecompressionParameter"):
+        return _frames(module, data, most)
+    decompressor = module.ZstdDecompressor(max_window_size=1 << _ZSTD_WINDOW_LOG)
+    try:
+        found = decompressor.stream_reader(data, read_across_frames=True).read(most)
+    except module.ZstdError as error:
+        raise UndecodableBody(f"zstd: {error}") from error
+    return found, len(found) < most
+
+
+def _frames(module: Any, data: bytes, most: int) -> tuple[bytes, bool]:
+    limits = {module.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
+    found = b""
+    for _ in range(_MOST_MEMBERS):
+        stream = module.ZstdDecompressor(options=limits)
+        try:
+            found += stream.decompress(data, most - len(found))
+        except module.ZstdError as error:
+            raise UndecodableBody(f"zstd: {error}") from error
+        if not stream.eof or len(found) >= most:
+            return found, False
+        data = stream.unused_data
+        if not data:
+            return found, True
+    return found, False
+
+
+def _module(*names: str) -> Any:
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise UndecodableBody(f"undoing this content encoding needs the package {names[0]}")
+
+
+_DECODERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}

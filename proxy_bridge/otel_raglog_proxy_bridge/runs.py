@@ -1,0 +1,238 @@
+"""Calls, as they begin and end, to the runs that they belong to: one run per question answered.
+
+No clocks, no I/O, no randomness: calls and times come in, closed runs go out. A run is told, in
+this order, by the front proxy's marks, by trace headers, by what calls hand to each other (a
+vector, a query, documents, a model's words) and by their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from otel_raglog_proxy_bridge.fronts import FrontCall
+from otel_raglog_proxy_bridge.linking import is_in, plain, shares_vector, stored_vectors
+from otel_raglog_proxy_bridge.model import CallStage, LlmReading, ReadCall
+from otel_raglog_proxy_bridge.threads import Thread, best_thread
+
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingOptions:
+    """How long a run is waited for, in seconds, and how much is kept.
+
+    ``quiet_seconds``: after its last call, once a model has answered. ``idle_seconds``: after its
+    last call, when none has. ``most_runs`` open at once, ``most_calls`` in one: beyond, the oldest
+    run is closed, or the run itself.
+    """
+
+    quiet_seconds: float = 5.0
+    idle_seconds: float = 60.0
+    most_runs: int = 1_000
+    most_calls: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedRun:
+    """The calls of one question, in order of their start.
+
+    ``front`` is the pipeline's own API call, where a front proxy saw it. ``told_by`` says how the
+    calls were put together: ``front``, ``trace``, ``content`` or ``order``. ``trace_id`` is that
+    of the calls' trace headers when they agree, else "". ``answered`` tells that a model
+    answered from what was found, ``indexing`` that passages were embedded to be stored.
+    ``answer`` is the run's answer where the last call of a model is not it, or not by itself.
+    """
+
+    calls: tuple[ReadCall, ...]
+    front: FrontCall | None
+    told_by: str
+    trace_id: str
+    answered: bool
+    indexing: bool = False
+    answer: str = ""
+
+    @property
+    def is_rag(self) -> bool:
+        """Whether something was searched, ranked, or given to a model beside the question."""
+        if self.front is not None:
+            return True
+        if self.indexing:
+            return False
+        stages = {call.decision.stage for call in self.calls}
+        if stages & {CallStage.RETRIEVER, CallStage.RERANKER}:
+            return True
+        if stages >= {CallStage.EMBEDDER, CallStage.LLM}:
+            return True
+        return any(
+            isinstance(call.reading, LlmReading)
+            and (call.reading.documents or call.reading.retrieved)
+            for call in self.calls
+        )
+
+
+@dataclass(slots=True)
+class _Front:
+    started_ns: int
+    trace_id: str = ""
+
+
+@dataclass(slots=True)
+class Grouper:
+    """Puts calls into runs. ``begin`` a call when it starts, ``add`` it when it ended."""
+
+    options: GroupingOptions = field(default_factory=GroupingOptions)
+    _threads: list[Thread] = field(default_factory=list)
+    _fronts: dict[str, _Front] = field(default_factory=dict)
+    _in_flight: dict[str, int] = field(default_factory=dict)
+    _numbers: count[int] = field(default_factory=count)
+    _latest_front_ns: int = 0
+
+    def begin(self, call_id: str, started_ns: int) -> None:
+        """Note that an outbound call started, so that its run waits for it."""
+        self._in_flight[call_id] = started_ns
+
+    def begin_front(self, call_id: str, started_ns: int, trace_id: str = "") -> None:
+        """Note that the pipeline was asked something."""
+        self._fronts[call_id] = _Front(started_ns, trace_id)
+
+    def forget(self, call_id: str) -> None:
+        """Note that a call that began is not looked at any more."""
+        self._in_flight.pop(call_id, None)
+
+    def add(self, read: ReadCall) -> tuple[CapturedRun, ...]:
+        """Put an ended call into its run; return runs that had to be closed for room."""
+        call = read.call
+        self._in_flight.pop(call.id, None)
+        if read.reading is None:
+            self._mark_indexing(read)
+            return ()
+        fronts = frozenset(
+            front_id
+            for front_id, front in self._fronts.items()
+            if front.started_ns <= call.started_ns
+        )
+        thread = best_thread(self._threads, read, fronts)
+        if thread is None:
+            thread = Thread(next(self._numbers), fronts)
+            self._threads.append(thread)
+        thread.take(read, fronts)
+        closed = []
+        if len(thread.calls) >= self.options.most_calls:
+            closed.append(self._close(thread))
+        if len(self._threads) > self.options.most_runs:
+            closed.append(self._close(min(self._threads, key=lambda each: each.last_ended_ns)))
+        return tuple(closed)
+
+    def end_front(self, front: FrontCall | None, call_id: str) -> tuple[CapturedRun, ...]:
+        """Close the run of a question that the pipeline has answered.
+
+        ``None``: the call turned out to be no question; its mark is taken back.
+        """
+        mark = self._fronts.pop(call_id, None)
+        if mark is None or front is None:
+            for thread in self._threads:
+                thread.fronts -= {call_id}
+            return ()
+        mine = self._claimed_by(front, call_id, mark)
+        for thread in self._threads:
+            thread.fronts -= {call_id}
+        self._threads = [thread for thread in self._threads if thread not in mine]
+        return (_captured(mine, front),)
+
+    def tick(self, now_ns: int) -> tuple[CapturedRun, ...]:
+        """Return the runs that are over at ``now_ns``."""
+        over = [thread for thread in self._threads if self._is_over(thread, now_ns)]
+        return tuple(self._close(thread) for thread in over if thread in self._threads)
+
+    def flush(self) -> tuple[CapturedRun, ...]:
+        """Return all that is open."""
+        self._fronts.clear()
+        self._in_flight.clear()
+        everything = list(self._threads)
+        return tuple(self._close(thread) for thread in everything if thread in self._threads)
+
+    def _mark_indexing(self, read: ReadCall) -> None:
+        """Mark the threads whose vectors a call stores: they embedded passages."""
+        if read.call.method not in {"POST", "PUT", "PATCH"} or not self._threads:
+            return
+        vectors = stored_vectors(read.exchange.request)
+        for thread in self._threads if vectors else ():
+            if not thread.searched and shares_vector(vectors, thread.vectors):
+                thread.indexing = True
+
+    @property
+    def open_runs(self) -> int:
+        """Runs that are waited for."""
+        return len(self._threads)
+
+    def _is_over(self, thread: Thread, now_ns: int) -> bool:
+        if thread.fronts & self._fronts.keys():
+            return False
+        options = self.options
+        waits = options.quiet_seconds if thread.answered else options.idle_seconds
+        if now_ns - thread.last_ended_ns < waits * _SECOND:
+            return False
+        # A model may think for longer than that: a call that began soon after the last one may
+        # be this run's. It is waited for until it ends, and no longer than an unanswered run is.
+        latest = thread.last_ended_ns + options.quiet_seconds * _SECOND
+        pending = any(
+            thread.last_started_ns <= started <= latest for started in self._in_flight.values()
+        )
+        return not pending or now_ns - thread.last_ended_ns >= options.idle_seconds * _SECOND
+
+    def _close(self, thread: Thread) -> CapturedRun:
+        comments = [other for other in self._threads if other.comments_on(thread)]
+        for each in (thread, *comments):
+            self._threads.remove(each)
+        if comments:
+            # What was said about the answer comes after it, and is not the answer.
+            thread.conclusion = thread.conclusion or thread.answers[-1]
+        return _captured([thread, *comments], None)
+
+    def _claimed_by(self, front: FrontCall, call_id: str, mark: _Front) -> list[Thread]:
+        """Return the threads that answered ``front``: by trace, content, or as the only ones."""
+        trace_id = mark.trace_id or front.trace_id
+        traced = [thread for thread in self._threads if trace_id and trace_id in thread.traces]
+        if traced:
+            return traced
+        could = [thread for thread in self._threads if call_id in thread.fronts]
+        alone = [thread for thread in could if thread.fronts == {call_id}]
+        shared = [thread for thread in could if thread not in alone]
+        told = [thread for thread in shared if _tells_of(thread, front)]
+        if alone or told:
+            return [*alone, *told]
+        return []
+
+
+def _tells_of(thread: Thread, front: FrontCall) -> bool:
+    """Whether the thread's answer is in the front's, or the front's question is in the thread."""
+    question, answer = plain(front.question), plain(front.answer)
+    if any(is_in(answer, said) for said in thread.answers):
+        return True
+    return any(question == asked or is_in(asked, question) for asked in thread.asked) or any(
+        is_in(seen, question) for seen in thread.last_seen
+    )
+
+
+def _captured(threads: Sequence[Thread], front: FrontCall | None) -> CapturedRun:
+    calls = sorted(
+        (read for thread in threads for read in thread.calls),
+        key=lambda read: (read.call.started_ns, read.call.ended_ns),
+    )
+    traces = {trace for thread in threads for trace in thread.traces}
+    ways = [thread.told_by for thread in threads]
+    if front is not None:
+        told_by = "front"
+    else:
+        told_by = next((way for way in ("order", "trace") if way in ways), "content")
+    return CapturedRun(
+        tuple(calls),
+        front,
+        told_by,
+        traces.pop() if len(traces) == 1 else "",
+        any(thread.answered for thread in threads),
+        all(thread.indexing for thread in threads) and bool(threads),
+        next((thread.conclusion for thread in threads if thread.conclusion), ""),
+    )

@@ -1,0 +1,413 @@
+"""A captured run to OTLP JSON: a root and one span for each call, in OpenInference's vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from otel_raglog_proxy_bridge.attributes import attribute_items
+from otel_raglog_proxy_bridge.linking import plain, same_vector
+from otel_raglog_proxy_bridge.model import (
+    CallStage,
+    ChatMessage,
+    Document,
+    EmbedderReading,
+    LlmReading,
+    ReadCall,
+    RerankerReading,
+    RetrieverReading,
+    Search,
+    Vector,
+)
+from otel_raglog_proxy_bridge.runs import CapturedRun
+
+SCOPE = "proxy-bridge.otel-raglog"
+"""The instrumentation scope of the bridge's spans.
+
+It does not begin with the service's own name: spans in scopes that do are never analysed.
+"""
+
+_CLIENT = 3
+_SERVER = 2
+_INTERNAL = 1
+_ERROR = 2
+_FIRST_ERROR_STATUS = 400
+_KINDS = {
+    CallStage.EMBEDDER: "EMBEDDING",
+    CallStage.RETRIEVER: "RETRIEVER",
+    CallStage.RERANKER: "RERANKER",
+    CallStage.LLM: "LLM",
+}
+
+Attributes = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSpan:
+    """Which span speaks of which call: ids in hex, for those who ask what became of a call."""
+
+    call_id: str
+    span_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpans:
+    """A run as one element of ``resourceSpans``, and which span is which call."""
+
+    trace_id: str
+    resource_spans: Mapping[str, object]
+    calls: tuple[CallSpan, ...]
+
+    @property
+    def span_count(self) -> int:
+        """How many spans it has."""
+        scopes = self.resource_spans["scopeSpans"]
+        assert isinstance(scopes, list)  # noqa: S101
+        return sum(len(scope["spans"]) for scope in scopes)
+
+
+def run_to_spans(run: CapturedRun, service: str, version: str = "") -> RunSpans:
+    """Return the spans of ``run``.
+
+    Ids are hashes of the calls, so that the same capture gives the same trace; a trace that the
+    calls' own headers agree on is gone on with. Embedders' vectors are not in spans; a vector
+    search gets the text that the vector was made of, a reranker's documents the ids under which
+    they were found.
+    """
+    seed = _seed(run)
+    front = run.front
+    trace_id = (front.trace_id if front else "") or run.trace_id or _hash(seed, "trace", 32)
+    root_id = _hash(seed, "root", 16)
+    writer = _Writer(run, trace_id, root_id, seed)
+    spans = list(writer.spans())
+    return RunSpans(
+        trace_id,
+        {
+            "resource": {
+                "attributes": attribute_items(
+                    {
+                        "service.name": service,
+                        "telemetry.sdk.name": SCOPE,
+                        "telemetry.sdk.language": "python",
+                    }
+                )
+            },
+            "scopeSpans": [
+                {
+                    "scope": {"name": SCOPE, **({"version": version} if version else {})},
+                    "spans": spans,
+                }
+            ],
+        },
+        tuple(writer.told),
+    )
+
+
+class _Writer:
+    """Writes one run's spans."""
+
+    def __init__(self, run: CapturedRun, trace_id: str, root_id: str, seed: str) -> None:
+        self.run = run
+        self.trace_id = trace_id
+        self.root_id = root_id
+        self.seed = seed
+        self.told: list[CallSpan] = []
+        self.texts = list(_vector_texts(run.calls))
+        self.ids = _document_ids(run.calls)
+
+    def spans(self) -> Iterator[dict[str, object]]:
+        """Yield the root, then the calls; a call that is alone and of no run is its own root."""
+        if self.run.is_rag or len(self.run.calls) > 1:
+            yield self._root()
+            yield from self._children(self.root_id)
+        else:
+            yield from self._children("")
+
+    def _root(self) -> dict[str, object]:
+        run, front = self.run, self.run.front
+        attributes: Attributes = {
+            "openinference.span.kind": "CHAIN",
+            "proxy_bridge.grouped_by": run.told_by,
+            "raglog.run.finished": True,
+        }
+        calls = [read.call for read in run.calls]
+        answer = front.answer if front else run.answer
+        if answer:
+            attributes |= {"output.value": answer, "output.mime_type": "text/plain"}
+        if front is None:
+            started = min(call.started_ns for call in calls)
+            ended = max(call.ended_ns for call in calls)
+            return self._span(
+                "pipeline run", self.root_id, "", _INTERNAL, started, ended, attributes
+            )
+        attributes |= {"input.value": front.question, "input.mime_type": "text/plain"}
+        if front.session:
+            attributes["session.id"] = front.session
+        attributes |= _http(front.call.method, front.call.url, front.call.status)
+        self.told.append(CallSpan(front.call.id, self.root_id))
+        return self._span(
+            f"{front.call.method} {urlsplit(front.call.url).path}",
+            self.root_id,
+            front.parent_id,
+            _SERVER,
+            front.call.started_ns,
+            max(front.call.ended_ns, front.call.started_ns),
+            attributes,
+            _error_of(front.call.status, front.call.error),
+        )
+
+    def _children(self, parent_id: str) -> Iterator[dict[str, object]]:
+        for place, read in enumerate(self.run.calls):
+            for part, (stage, attributes) in enumerate(self._parts(read)):
+                span_id = _hash(self.seed, f"{place}.{part}", 16)
+                self.told.append(CallSpan(read.call.id, span_id))
+                call = read.call
+                attributes |= _http(call.method, call.url, call.status) | _decided(read)
+                model = attributes.get("llm.model_name") or attributes.get("embedding.model_name")
+                yield self._span(
+                    f"{stage.value} {model or read.decision.rule}",
+                    span_id,
+                    parent_id,
+                    _CLIENT,
+                    call.started_ns,
+                    call.ended_ns,
+                    {"openinference.span.kind": _KINDS[stage], **attributes},
+                    _error_of(call.status, call.error),
+                )
+
+    def _parts(self, read: ReadCall) -> Iterator[tuple[CallStage, Attributes]]:
+        match read.reading:
+            case EmbedderReading():
+                yield CallStage.EMBEDDER, _embedder(read.reading)
+            case RetrieverReading():
+                for search in read.reading.searches:
+                    yield CallStage.RETRIEVER, self._search(read.reading, search, ok=read.exchange.ok)
+            case RerankerReading():
+                yield CallStage.RERANKER, self._reranker(read.reading)
+            case LlmReading():
+                if read.reading.retrieved:
+                    asked = next(
+                        (m.content for m in reversed(read.reading.messages) if m.role == "user"),
+                        None,
+                    )
+                    found = Search(asked, None, read.reading.retrieved)
+                    yield CallStage.RETRIEVER, self._search(RetrieverReading(), found, ok=True)
+                yield CallStage.LLM, _llm(read.reading)
+
+    def _search(self, reading: RetrieverReading, search: Search, *, ok: bool) -> Attributes:
+        query = search.query or self._text_of(search.vector)
+        attributes: Attributes = {}
+        if query:
+            attributes |= {"input.value": query, "input.mime_type": "text/plain"}
+        details = {
+            "top_k": reading.top_k,
+            "filters": reading.filters,
+            "collection": reading.collection,
+        }
+        known = {key: value for key, value in details.items() if value is not None}
+        if known:
+            attributes["metadata"] = json.dumps(known, ensure_ascii=False)
+        attributes |= _documents("retrieval.documents", search.documents)
+        if ok and not search.documents:
+            # An empty list has no indexed keys: that nothing was found stands in the output.
+            attributes |= {
+                "output.value": json.dumps({"documents": []}),
+                "output.mime_type": "application/json",
+            }
+        return attributes
+
+    def _text_of(self, vector: Vector | None) -> str | None:
+        if vector is None:
+            return None
+        return next((text for text, made in self.texts if same_vector(vector, made)), None)
+
+    def _reranker(self, reading: RerankerReading) -> Attributes:
+        given = tuple(
+            Document(
+                document.id or self.ids.get(plain(document.text or "")),
+                document.text,
+                document.score,
+                document.metadata,
+            )
+            for document in reading.documents
+        )
+        by_id = {document.id: document for document in given if document.id}
+        chosen = []
+        for result in reading.results:
+            source = None
+            if result.index is not None and 0 <= result.index < len(given):
+                source = given[result.index]
+            elif result.id is not None:
+                source = by_id.get(result.id)
+            chosen.append(
+                Document(
+                    (source.id if source else None) or result.id,
+                    result.text or (source.text if source else None),
+                    result.score,
+                    source.metadata if source else {},
+                )
+            )
+        attributes: Attributes = {}
+        if reading.query is not None:
+            attributes["reranker.query"] = reading.query
+        if reading.model:
+            attributes["reranker.model_name"] = reading.model
+        if reading.top_n is not None:
+            attributes["reranker.top_k"] = reading.top_n
+        attributes |= _documents("reranker.input_documents", given)
+        return attributes | _documents("reranker.output_documents", chosen)
+
+    def _span(
+        self,
+        name: str,
+        span_id: str,
+        parent_id: str,
+        kind: int,
+        started_ns: int,
+        ended_ns: int,
+        attributes: Attributes,
+        error: str = "",
+    ) -> dict[str, object]:
+        span: dict[str, object] = {
+            "traceId": self.trace_id,
+            "spanId": span_id,
+            "name": name,
+            "kind": kind,
+            "startTimeUnixNano": str(started_ns),
+            "endTimeUnixNano": str(max(started_ns, ended_ns)),
+            "attributes": attribute_items(attributes),
+        }
+        if parent_id:
+            span["parentSpanId"] = parent_id
+        if error:
+            span["status"] = {"code": _ERROR, "message": error}
+        return span
+
+
+def _embedder(reading: EmbedderReading) -> Attributes:
+    attributes: Attributes = {}
+    if reading.model:
+        attributes["embedding.model_name"] = reading.model
+    for index, text in enumerate(reading.inputs):
+        attributes[f"embedding.embeddings.{index}.embedding.text"] = text
+    if reading.tokens is not None:
+        attributes["llm.token_count.prompt"] = reading.tokens
+    return attributes
+
+
+def _llm(reading: LlmReading) -> Attributes:
+    attributes: Attributes = {}
+    if reading.model:
+        attributes["llm.model_name"] = reading.model
+    if reading.parameters:
+        attributes["llm.invocation_parameters"] = json.dumps(
+            dict(reading.parameters), ensure_ascii=False
+        )
+    attributes |= _messages("llm.input_messages", _told(reading))
+    if reading.answer is not None or reading.tool_calls:
+        said = ChatMessage("assistant", reading.answer or "", reading.tool_calls)
+        attributes |= _messages("llm.output_messages", [said])
+    if reading.finish_reason:
+        attributes["llm.finish_reason"] = reading.finish_reason
+    counts = {"prompt": reading.prompt_tokens, "completion": reading.completion_tokens}
+    for name, number in counts.items():
+        if number is not None:
+            attributes[f"llm.token_count.{name}"] = number
+    if reading.prompt_tokens is not None and reading.completion_tokens is not None:
+        attributes["llm.token_count.total"] = reading.prompt_tokens + reading.completion_tokens
+    return attributes
+
+
+def _told(reading: LlmReading) -> Sequence[ChatMessage]:
+    """Return the messages; documents given beside them stand before the last as one message."""
+    texts = [document.text for document in reading.documents if document.text]
+    if not texts:
+        return reading.messages
+    context = ChatMessage("system", "\n\n".join(texts))
+    return [*reading.messages[:-1], context, *reading.messages[-1:]]
+
+
+def _messages(key: str, messages: Iterable[ChatMessage]) -> Attributes:
+    attributes: Attributes = {}
+    for index, message in enumerate(messages):
+        place = f"{key}.{index}.message"
+        attributes[f"{place}.role"] = message.role
+        if message.content or not message.tool_calls:
+            attributes[f"{place}.content"] = message.content
+        for number, call in enumerate(message.tool_calls):
+            tool = f"{place}.tool_calls.{number}.tool_call.function"
+            attributes[f"{tool}.name"] = call.name
+            attributes[f"{tool}.arguments"] = call.arguments
+    return attributes
+
+
+def _documents(key: str, documents: Iterable[Document]) -> Attributes:
+    attributes: Attributes = {}
+    for index, document in enumerate(documents):
+        place = f"{key}.{index}.document"
+        values = {"id": document.id, "content": document.text, "score": document.score}
+        attributes |= {f"{place}.{name}": v for name, v in values.items() if v is not None}
+        if document.metadata:
+            attributes[f"{place}.metadata"] = json.dumps(
+                dict(document.metadata), ensure_ascii=False, default=str
+            )
+    return attributes
+
+
+def _http(method: str, url: str, status: int | None) -> Attributes:
+    attributes: Attributes = {"http.request.method": method, "url.full": url}
+    if status is not None:
+        attributes["http.response.status_code"] = status
+    host = urlsplit(url).hostname
+    return attributes | ({"server.address": host} if host else {})
+
+
+def _decided(read: ReadCall) -> Attributes:
+    decision = read.decision
+    return {
+        "proxy_bridge.stage": decision.stage.value,
+        "proxy_bridge.decided_by": decision.by.value,
+        "proxy_bridge.rule": decision.rule,
+        "proxy_bridge.reason": decision.reason,
+        "proxy_bridge.call_id": read.call.id,
+    }
+
+
+def _error_of(status: int | None, error: str) -> str:
+    if error:
+        return error
+    if status is None:
+        return "no response"
+    return f"HTTP status {status}" if status >= _FIRST_ERROR_STATUS else ""
+
+
+def _vector_texts(calls: Iterable[ReadCall]) -> Iterator[tuple[str, Vector]]:
+    for read in calls:
+        if isinstance(read.reading, EmbedderReading):
+            yield from zip(read.reading.inputs, read.reading.vectors, strict=False)
+
+
+def _document_ids(calls: Iterable[ReadCall]) -> Mapping[str, str]:
+    """Return the ids of found documents by their text; a text found under two has none."""
+    ids: dict[str, str] = {}
+    for read in calls:
+        if isinstance(read.reading, RetrieverReading):
+            for search in read.reading.searches:
+                for document in search.documents:
+                    if document.text and document.id:
+                        key = plain(document.text)
+                        ids[key] = document.id if ids.get(key, document.id) == document.id else ""
+    return {text: found for text, found in ids.items() if found}
+
+
+def _seed(run: CapturedRun) -> str:
+    calls = [run.front.call] if run.front else []
+    calls += [read.call for read in run.calls]
+    return "\n".join(f"{call.id} {call.started_ns} {call.url}" for call in calls)
+
+
+def _hash(seed: str, what: str, length: int) -> str:
+    return hashlib.sha256(f"{what}\n{seed}".encode()).hexdigest()[:length]
