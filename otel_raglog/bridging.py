@@ -8,6 +8,7 @@ import threading
 
 from otel_raglog.building import build_budget, llm_options
 from otel_raglog.clock import Clock, SystemClock
+from otel_raglog.config import load_config
 from otel_raglog.judge.breaker import Breaker
 from otel_raglog.judge.budget import Budget, Reservation
 from otel_raglog.judge.calling import Caller, Pricing, Reason, Tally, expected_of_ask
@@ -48,6 +49,15 @@ def build_asker(options: Judge) -> BridgeAsker | None:
         RetryConfig(options.tries, options.timeout_seconds),
         SystemClock(),
     )
+
+
+def asker_from_config() -> BridgeAsker | None:
+    """Return :func:`build_asker` of the configuration that the environment names: for the add-on.
+
+    Raises:
+        ConfigError: the configuration is wrong, or the LLM cannot be asked.
+    """
+    return build_asker(load_config(None).judge)
 
 
 class BridgeAsker:

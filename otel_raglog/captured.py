@@ -88,5 +88,3 @@ def _batch(written: RunSpans, limits: Limits, markers: Markers) -> Batch:
     if batch.rejected_count:
         raise BadInput(f"the bridge wrote spans that are none: {dict(batch.rejected)}")
     return batch
-
-

@@ -30,7 +30,10 @@ _NEARLY_THE_SAME = 0.75
 JUDGE_KEY_VARIABLE = "OTEL_RAGLOG_JUDGE_KEY"
 """Holds the key of the LLM that judges: a secret, and so no option."""
 
-_NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE, JUDGE_KEY_VARIABLE})
+MAPPINGS_VARIABLE = f"{ENV_PREFIX}BRIDGE__MAPPINGS"
+"""Names the folder of the bridge's mappings, for its commands: the service has none."""
+
+_NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE, JUDGE_KEY_VARIABLE, MAPPINGS_VARIABLE})
 
 _OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  to compare
 

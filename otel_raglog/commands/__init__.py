@@ -10,6 +10,7 @@ import typer
 
 import otel_raglog
 from otel_raglog.commands.analyze import analyze
+from otel_raglog.commands.bridge import bridge_app
 from otel_raglog.commands.config import config_app
 from otel_raglog.commands.demo import demo
 from otel_raglog.commands.evaluate import evaluate
@@ -44,6 +45,7 @@ app.command()(evaluate)
 app.add_typer(config_app, name="config")
 app.add_typer(judge_app, name="judge")
 app.add_typer(lab_app, name="lab")
+app.add_typer(bridge_app, name="bridge")
 
 
 def _print_version(wanted: bool) -> None:

@@ -59,7 +59,7 @@ class FailOn(StrEnum):
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="OTLP traces (JSON, JSON lines, protobuf) or run records (JSON lines, CSV, parquet); .gz too.",
+        help="OTLP traces (JSON, JSON lines, protobuf), run records (JSON lines, CSV, parquet) or captured HTTP calls (mitmproxy flow files, HAR, cassettes, call records); .gz too.",
         metavar="FILE...",
     ),
 ]
@@ -131,7 +131,7 @@ def analyze(
             analyser.llm.close(0.0)
     _print(reports, output_format, content=content)
     print_use(reports)
-    report_problems(reading.problems)
+    report_problems([*reading.notes, *reading.problems])
     if reading.problems:
         raise typer.Exit(BAD_INPUT)
     if fail_on is FailOn.FAULTY and any(report.verdict is RunVerdict.FAULTY for report in reports):

@@ -16,10 +16,9 @@ from rich.table import Table
 
 from otel_raglog.building import build_conventions, build_markers
 from otel_raglog.captured import CapturedRequests
-from otel_raglog.clock import SystemClock
 from otel_raglog.commands.analyze import OutputFormat, report_problems
 from otel_raglog.commands.bridge_environment import find_mitmdump
-from otel_raglog.commands.bridge_mappings import mappings_app
+from otel_raglog.commands.bridge_mappings import DEFAULT_FOLDER, mappings_app
 from otel_raglog.commands.captures import MappingsFolder, Pipeline, build_classifier
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
@@ -51,7 +50,10 @@ _ROLES = {
 @bridge_app.command()
 def run(
     listen: Annotated[
-        str, typer.Option(help="Address of the proxy for the pipeline's outbound calls.", metavar="HOST:PORT")
+        str,
+        typer.Option(
+            help="Address of the proxy for the pipeline's outbound calls.", metavar="HOST:PORT"
+        ),
     ] = "127.0.0.1:8080",
     front: Annotated[
         list[str] | None,
@@ -74,8 +76,16 @@ def run(
         ),
     ] = None,
     mappings: MappingsFolder = None,
+    llm: Annotated[
+        bool,
+        typer.Option(
+            "--llm",
+            help="Ask the LLM of judge.* about calls that no rule knows (off without a key).",
+        ),
+    ] = False,
     mitmdump: Annotated[
-        Path | None, typer.Option(help="The mitmdump to start; default: see docs/bridge.md.", dir_okay=False)
+        Path | None,
+        typer.Option(help="The mitmdump to start; default: see docs/bridge.md.", dir_okay=False),
     ] = None,
     environment: Annotated[
         Path,
@@ -84,18 +94,28 @@ def run(
             file_okay=False,
         ),
     ] = Path("~/.local/share/otel-raglog/mitmproxy"),
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command, do not start it.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the command, do not start it.")
+    ] = False,
 ) -> None:
     """Capture a pipeline's HTTP calls with mitmproxy and send them to the sidecar as spans.
 
     Point the pipeline at it with HTTP_PROXY and HTTPS_PROXY, and let it trust mitmproxy's
     certificate (~/.mitmproxy/mitmproxy-ca-cert.pem) for HTTPS.
     """
-    modes = [f"regular@{_address(listen, '--listen')}", *(_front_mode(each) for each in front or ())]
-    settings = {"raglog_endpoint": endpoint, "raglog_service": service}
-    if mappings is not None:
-        settings["raglog_mappings"] = str(mappings.expanduser())
-    arguments = ["-q", "-s", str(addon_path())]
+    modes = [
+        f"regular@{_address(listen, '--listen')}",
+        *(_front_mode(each) for each in front or ()),
+    ]
+    settings = {
+        "raglog_endpoint": endpoint,
+        "raglog_service": service,
+        "raglog_mappings": str((mappings or DEFAULT_FOLDER).expanduser()),
+        "raglog_python": sys.executable,  # which has what mappings and LLMs need
+    }
+    if llm:
+        settings["raglog_asker"] = "otel_raglog.bridging:asker_from_config"
+    arguments = ["--set", "termlog_verbosity=warn", "-s", str(addon_path())]
     for mode in modes:
         arguments += ["--mode", mode]
     for name, value in settings.items():
@@ -121,7 +141,10 @@ def run(
 def classify(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Captured calls: .mitm flow files, HAR, vcr cassettes, call records; .gz too.", metavar="FILE..."),
+        typer.Argument(
+            help="Captured calls: .mitm flow files, HAR, vcr cassettes, call records; .gz too.",
+            metavar="FILE...",
+        ),
     ],
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="How to print what each call is.")
@@ -140,8 +163,10 @@ def classify(
     """
     loaded = load_config(config)
     conventions = build_conventions(loaded.conventions)
-    classifier = build_classifier(loaded, mappings, pipeline, ask=llm, now=SystemClock().time())
-    reading = read_files(files, markers=build_markers(conventions), classifier=classifier, all_runs=True)
+    classifier = build_classifier(loaded, mappings, pipeline, ask=llm)
+    reading = read_files(
+        files, markers=build_markers(conventions), classifier=classifier, all_runs=True
+    )
     lines = [line for captured in reading.captured for line in _lines(captured, conventions)]
     if output_format is OutputFormat.TABLE:
         _print_table(lines)
@@ -206,7 +231,9 @@ def _roles(captured: CapturedRequests, conventions: ConventionSet) -> Mapping[st
     """
     calls = {call.span_id: call.call_id for run in captured.spans for call in run.calls}
     roles: dict[str, str] = {}
-    for batch in captured.batches:
+    for run, batch in zip(captured.runs, captured.batches, strict=True):
+        if not run.is_rag:  # nothing tells whether a lone chat answers or rewrites
+            continue
         spans = tuple(decode_span(wire) for wire in batch.spans)
         trace = Trace(spans[0].trace_id, spans, Completion.FILE_END) if spans else None
         for mapped in map_trace(trace, conventions) if trace else ():
@@ -214,7 +241,6 @@ def _roles(captured: CapturedRequests, conventions: ConventionSet) -> Mapping[st
                 for step in mapped.steps(stage):
                     ids = (span_id.hex() for span_id in step.origin.span_ids)
                     roles |= {calls[span_id]: name for span_id in ids if span_id in calls}
-    for run in captured.runs:
         roles = {**other_roles(run, roles), **roles}
     return roles
 
@@ -229,4 +255,3 @@ def _print_table(lines: Sequence[Mapping[str, object]]) -> None:
             text_of(str(line["id"])), str(line["stage"]), str(line["by"]), text_of(reason)
         )
     plain_console().print(table)
-

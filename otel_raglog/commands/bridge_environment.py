@@ -49,7 +49,15 @@ def _make(environment: Path) -> None:
         )
     steps = [
         [python, "-m", "venv", str(environment)],
-        [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", REQUIREMENT, *NEEDED],
+        [
+            str(environment / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            REQUIREMENT,
+            *NEEDED,
+        ],
     ]
     for step in steps:
         try:
@@ -62,7 +70,9 @@ def _make(environment: Path) -> None:
             why, failed = str(error), True
         if failed:
             shutil.rmtree(environment, ignore_errors=True)
-            raise ConfigError(f"bridge run: cannot install {REQUIREMENT} in {environment}: {why[-600:]}")
+            raise ConfigError(
+                f"bridge run: cannot install {REQUIREMENT} in {environment}: {why[-600:]}"
+            )
 
 
 def _python() -> str | None:

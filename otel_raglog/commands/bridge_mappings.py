@@ -16,6 +16,7 @@ from rich.table import Table
 
 from otel_raglog.clock import SystemClock
 from otel_raglog.commands.tables import plain_console, shorten, text_of
+from otel_raglog.config import MAPPINGS_VARIABLE
 from otel_raglog.errors import BadInput
 from otel_raglog_proxy_bridge.mapped_reading import FIELDS
 from otel_raglog_proxy_bridge.mapping_store import Entry, MappingStore, Version, pipelines_in
@@ -42,7 +43,7 @@ Folder = Annotated[
     Path,
     typer.Option(
         "--mappings",
-        envvar="OTEL_RAGLOG_BRIDGE__MAPPINGS",
+        envvar=MAPPINGS_VARIABLE,
         help="Folder of the mappings, one file per pipeline.",
         file_okay=False,
     ),

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from otel_raglog.bridging import build_asker
-from otel_raglog.config import Config
+from otel_raglog.config import MAPPINGS_VARIABLE
 from otel_raglog.errors import ConfigError
+from otel_raglog.options import Config
 from otel_raglog_proxy_bridge.classifying import Classifier
 from otel_raglog_proxy_bridge.telling import tellers
 
@@ -18,7 +19,7 @@ MappingsFolder = Annotated[
     typer.Option(
         "--mappings",
         help="Folder of stored mappings of unknown APIs.",
-        envvar="OTEL_RAGLOG_BRIDGE__MAPPINGS",
+        envvar=MAPPINGS_VARIABLE,
         file_okay=False,
     ),
 ]
@@ -28,7 +29,7 @@ Pipeline = Annotated[
 
 
 def build_classifier(
-    loaded: Config, mappings: Path | None, pipeline: str | None, *, ask: bool, now: float
+    loaded: Config, mappings: Path | None, pipeline: str | None, *, ask: bool
 ) -> Classifier:
     """Return who tells what a call is: stored mappings, known APIs, structure, then an LLM.
 
@@ -39,4 +40,4 @@ def build_classifier(
     if ask and asker is None:
         raise ConfigError("--llm: no LLM is configured; see judge.provider and its key")
     folder = mappings.expanduser() if mappings else None
-    return Classifier(tellers(folder, pipeline, asker, now=now))
+    return Classifier(tellers(folder, pipeline, asker))

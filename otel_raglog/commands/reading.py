@@ -163,7 +163,7 @@ def _read_capture(path: Path, name: str, content: bytes, reading: Reading) -> No
     folder = path.parent
     reading.problems.extend(f"{folder / problem}" for problem in found.problems)
     reading.notes.extend(f"{folder / note}" for note in found.notes)
-    service = name.split(".")[0] or name
+    service = name.split(".", maxsplit=1)[0] or name
     captured = to_requests(
         found.calls,
         service,

@@ -122,7 +122,7 @@ class RaglogCapture:
             ctx.options.flow_detail = 0
         # Python takes turns between threads: masking in this process would hold up the proxy. A
         # binary of mitmproxy has no Python to run another process with.
-        frozen = getattr(sys, "frozen", False)
+        frozen = getattr(sys, "frozen", False) and not ctx.options.raglog_python
         self.worker = Capturing(self.settings) if frozen else Handover(self._values)
         self.worker.start()
 

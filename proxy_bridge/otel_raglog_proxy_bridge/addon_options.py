@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import logging
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from otel_raglog_proxy_bridge.classifying import Classifier, by_known_api
+from otel_raglog_proxy_bridge.asking import Asker
+from otel_raglog_proxy_bridge.classifying import Classifier
 from otel_raglog_proxy_bridge.fronts import FrontOptions
 from otel_raglog_proxy_bridge.line import Line, LineOptions
 from otel_raglog_proxy_bridge.runs import GroupingOptions
@@ -16,7 +19,9 @@ from otel_raglog_proxy_bridge.safety import SafetyRules
 from otel_raglog_proxy_bridge.secret_formats import MASK
 from otel_raglog_proxy_bridge.secret_names import is_secret_header
 from otel_raglog_proxy_bridge.sending import Target, target_of
+from otel_raglog_proxy_bridge.telling import tellers
 
+_LOG = logging.getLogger(__name__)
 _ENDPOINT = "http://127.0.0.1:4318"
 
 
@@ -67,6 +72,18 @@ OPTIONS = (
     ),
     Option("raglog_secret_parameters", _TEXTS, (), "Further query parameters to mask."),
     Option("raglog_mappings", str, "", "Folder of the mappings of unknown APIs."),
+    Option(
+        "raglog_asker",
+        str,
+        "",
+        "What asks an LLM about calls that no rule knows, as module:function; empty: nobody.",
+    ),
+    Option(
+        "raglog_python",
+        str,
+        "",
+        "The Python that makes spans of calls; empty: the one that mitmproxy runs on.",
+    ),
     Option("raglog_front_question", str, "", "Where the question is in the API's request: a.b.c."),
     Option("raglog_front_answer", str, "", "Where the answer is in the API's response: a.b.c."),
     Option("raglog_front_paths", str, "", "Regular expression of the API's paths that ask."),
@@ -95,6 +112,7 @@ class Settings:
     service: str = "proxied-pipeline"
     rules: SafetyRules = field(default_factory=SafetyRules)
     mappings: Path | None = None
+    asker: str = ""
     front: FrontOptions = field(default_factory=FrontOptions)
     inject_traceparent: bool = True
     quiet_seconds: float = 5.0
@@ -122,6 +140,7 @@ def read_settings(values: Mapping[str, object]) -> Settings:
             secret_parameters=frozenset(typed.texts("raglog_secret_parameters")),
         ),
         mappings=Path(folder).expanduser() if folder else None,
+        asker=typed.place("raglog_asker"),
         front=FrontOptions(
             question=typed.text("raglog_front_question"),
             answer=typed.text("raglog_front_answer"),
@@ -140,7 +159,21 @@ def build_line(settings: Settings) -> Line:
         grouping=GroupingOptions(quiet_seconds=settings.quiet_seconds),
         front=settings.front,
     )
-    return Line(options, Classifier((by_known_api(),)))
+    asker = _asker(settings.asker) if settings.asker else None
+    return Line(options, Classifier(tellers(settings.mappings, settings.service, asker)))
+
+
+def _asker(place: str) -> Asker | None:
+    """Return what is to ask an LLM; without it calls that no rule knows are irrelevant."""
+    module, _, name = place.partition(":")
+    try:
+        built: Asker | None = getattr(importlib.import_module(module), name)()
+    except Exception as error:  # noqa: BLE001 - capture goes on without it
+        _LOG.warning("raglog: raglog_asker: %s cannot be used: %s", place, error)
+        return None
+    if built is None:
+        _LOG.warning("raglog: raglog_asker: no LLM is configured, so none is asked")
+    return built
 
 
 class _Typed:
@@ -162,6 +195,12 @@ class _Typed:
             return re.compile(text)
         except re.error as error:
             raise BadOption(f"{name}: {text!r} is no regular expression: {error}") from None
+
+    def place(self, name: str) -> str:
+        place = self.text(name)
+        if place and not re.fullmatch(r"[\w.]+:\w+", place):
+            raise BadOption(f"{name}: {place!r} is no module:function")
+        return place
 
     def patterns(self, name: str) -> tuple[re.Pattern[str], ...]:
         compiled = tuple(self.pattern(name, text) for text in self.texts(name))

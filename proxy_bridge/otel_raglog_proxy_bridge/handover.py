@@ -161,7 +161,7 @@ class Handover:
             return False
         self._next_start = self._clock() + self._options.restart_seconds
         try:
-            self._process = _started()
+            self._process = _started(str(self._values.get("raglog_python") or sys.executable))
         except OSError as error:
             _LOG.warning("raglog: no capturing process (%s)", type(error).__name__)
             return False
@@ -193,11 +193,11 @@ class Handover:
                         self._told = counts
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started(python: str) -> subprocess.Popen[bytes]:
     """Start a process in a session of its own: a Ctrl-C is the proxy's, which then closes it."""
     parent = str(Path(__file__).resolve().parents[1])
-    return subprocess.Popen(  # noqa: S603 - this Python, and our own words
-        [sys.executable, "-P", "-c", _PROGRAM, parent],
+    return subprocess.Popen(  # noqa: S603 - a Python that the options name, and our own words
+        [python, "-P", "-c", _PROGRAM, parent],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from otel_raglog_proxy_bridge.formats.fields import at
 from otel_raglog_proxy_bridge.model import Exchange
 from otel_raglog_proxy_bridge.shapes import is_text, is_vector, spots, texts_in, words_in
 
@@ -29,6 +28,10 @@ _SEARCHES = frozenset(
     {"search", "query", "retrieve", "retrieval", "find", "similar", "similarity", "knn", "lookup"}
 )
 _TELEMETRY = frozenset({"traces", "metrics", "logs"})
+_NAMED = re.compile(
+    r"(^q|search|query|queries|question|text|input|prompt|content|message|sentence|document)s?$"
+)
+"""Names of what a stage is given, though it be one word."""
 _NO_CONTENT = frozenset({201, 202, 204, 205})
 _LONG_OUTPUT = 200
 
@@ -85,7 +88,8 @@ def _is_media(exchange: Exchange) -> bool:
 
 
 def _fetches(exchange: Exchange) -> bool:
-    asked = any(is_text(value) and words_in(value) > 1 for value in exchange.query.values())
+    given = (*exchange.query.values(), *exchange.segments)
+    asked = any(is_text(value) and words_in(value) > 1 for value in given)
     return _method(exchange) == "GET" and not asked and not _has_query(exchange)
 
 
@@ -134,7 +138,9 @@ def _gives(response: object) -> bool:
 
 def _changes_records(exchange: Exchange) -> bool:
     """Nothing was asked and nothing was told: a request without texts, an answer without lists."""
-    if not exchange.ok or exchange.events or exchange.call.cut or _has_query(exchange):
+    if _method(exchange) != "POST" or not exchange.ok or exchange.events or exchange.call.cut:
+        return False
+    if _has_query(exchange):
         return False
     if exchange.response is None:
         return exchange.call.status in _NO_CONTENT and not _says(exchange.request)
@@ -149,8 +155,7 @@ def _says(request: object) -> bool:
         value = spot.value
         if is_vector(value) or any(words_in(text) > 1 for text in texts_in(value)):
             return True
-        if spot.key in {"query", "q", "question", "search", "text", "input", "inputs", "prompt",
-                        "texts", "content", "contents"} and at(value) is not None:  # fmt: skip
+        if value is not None and _NAMED.search(spot.key):
             return True
     return False
 

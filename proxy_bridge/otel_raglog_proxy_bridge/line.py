@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from otel_raglog_proxy_bridge.classifying import Classifier, by_known_api
+from otel_raglog_proxy_bridge.classifying import Classifier
 from otel_raglog_proxy_bridge.fronts import FrontOptions, read_front
 from otel_raglog_proxy_bridge.model import Call, CallStage, ReadCall, Side
 from otel_raglog_proxy_bridge.parsing import parse

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from otel_raglog_proxy_bridge.attributes import attribute_items
 from otel_raglog_proxy_bridge.linking import plain, same_vector
 from otel_raglog_proxy_bridge.model import (
+    Call,
     CallStage,
-    ChatMessage,
     Document,
     EmbedderReading,
     LlmReading,
@@ -21,6 +21,12 @@ from otel_raglog_proxy_bridge.model import (
     RetrieverReading,
     Search,
     Vector,
+)
+from otel_raglog_proxy_bridge.openinference import (
+    Attributes,
+    documents_attributes,
+    embedder_attributes,
+    llm_attributes,
 )
 from otel_raglog_proxy_bridge.runs import CapturedRun
 
@@ -41,8 +47,6 @@ _KINDS = {
     CallStage.RERANKER: "RERANKER",
     CallStage.LLM: "LLM",
 }
-
-Attributes = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ class _Writer:
             started = min(call.started_ns for call in calls)
             ended = max(call.ended_ns for call in calls)
             return self._span(
-                "pipeline run", self.root_id, "", _INTERNAL, started, ended, attributes
+                "pipeline run", (self.root_id, ""), _INTERNAL, (started, ended), attributes
             )
         attributes |= {"input.value": front.question, "input.mime_type": "text/plain"}
         if front.session:
@@ -150,41 +154,40 @@ class _Writer:
         self.told.append(CallSpan(front.call.id, self.root_id))
         return self._span(
             f"{front.call.method} {urlsplit(front.call.url).path}",
-            self.root_id,
-            front.parent_id,
+            (self.root_id, front.parent_id),
             _SERVER,
-            front.call.started_ns,
-            max(front.call.ended_ns, front.call.started_ns),
+            (front.call.started_ns, front.call.ended_ns),
             attributes,
-            _error_of(front.call.status, front.call.error),
-        )
+        ) | _status_of(front.call)
 
     def _children(self, parent_id: str) -> Iterator[dict[str, object]]:
         for place, read in enumerate(self.run.calls):
-            for part, (stage, attributes) in enumerate(self._parts(read)):
+            call = read.call
+            for part, (stage, content) in enumerate(self._parts(read)):
                 span_id = _hash(self.seed, f"{place}.{part}", 16)
-                self.told.append(CallSpan(read.call.id, span_id))
-                call = read.call
-                attributes |= _http(call.method, call.url, call.status) | _decided(read)
-                model = attributes.get("llm.model_name") or attributes.get("embedding.model_name")
+                self.told.append(CallSpan(call.id, span_id))
+                model = content.get("llm.model_name") or content.get("embedding.model_name")
                 yield self._span(
                     f"{stage.value} {model or read.decision.rule}",
-                    span_id,
-                    parent_id,
+                    (span_id, parent_id),
                     _CLIENT,
-                    call.started_ns,
-                    call.ended_ns,
-                    {"openinference.span.kind": _KINDS[stage], **attributes},
-                    _error_of(call.status, call.error),
-                )
+                    (call.started_ns, call.ended_ns),
+                    {"openinference.span.kind": _KINDS[stage]}
+                    | content
+                    | _http(call.method, call.url, call.status)
+                    | _decided(read),
+                ) | _status_of(call)
 
     def _parts(self, read: ReadCall) -> Iterator[tuple[CallStage, Attributes]]:
         match read.reading:
             case EmbedderReading():
-                yield CallStage.EMBEDDER, _embedder(read.reading)
+                yield CallStage.EMBEDDER, embedder_attributes(read.reading)
             case RetrieverReading():
                 for search in read.reading.searches:
-                    yield CallStage.RETRIEVER, self._search(read.reading, search, ok=read.exchange.ok)
+                    yield (
+                        CallStage.RETRIEVER,
+                        self._search(read.reading, search, ok=read.exchange.ok),
+                    )
             case RerankerReading():
                 yield CallStage.RERANKER, self._reranker(read.reading)
             case LlmReading():
@@ -195,7 +198,7 @@ class _Writer:
                     )
                     found = Search(asked, None, read.reading.retrieved)
                     yield CallStage.RETRIEVER, self._search(RetrieverReading(), found, ok=True)
-                yield CallStage.LLM, _llm(read.reading)
+                yield CallStage.LLM, llm_attributes(read.reading)
 
     def _search(self, reading: RetrieverReading, search: Search, *, ok: bool) -> Attributes:
         query = search.query or self._text_of(search.vector)
@@ -210,7 +213,7 @@ class _Writer:
         known = {key: value for key, value in details.items() if value is not None}
         if known:
             attributes["metadata"] = json.dumps(known, ensure_ascii=False)
-        attributes |= _documents("retrieval.documents", search.documents)
+        attributes |= documents_attributes("retrieval.documents", search.documents)
         if ok and not search.documents:
             # An empty list has no indexed keys: that nothing was found stands in the output.
             attributes |= {
@@ -257,20 +260,18 @@ class _Writer:
             attributes["reranker.model_name"] = reading.model
         if reading.top_n is not None:
             attributes["reranker.top_k"] = reading.top_n
-        attributes |= _documents("reranker.input_documents", given)
-        return attributes | _documents("reranker.output_documents", chosen)
+        attributes |= documents_attributes("reranker.input_documents", given)
+        return attributes | documents_attributes("reranker.output_documents", chosen)
 
     def _span(
         self,
         name: str,
-        span_id: str,
-        parent_id: str,
+        ids: tuple[str, str],
         kind: int,
-        started_ns: int,
-        ended_ns: int,
+        times_ns: tuple[int, int],
         attributes: Attributes,
-        error: str = "",
     ) -> dict[str, object]:
+        (span_id, parent_id), (started_ns, ended_ns) = ids, times_ns
         span: dict[str, object] = {
             "traceId": self.trace_id,
             "spanId": span_id,
@@ -282,79 +283,7 @@ class _Writer:
         }
         if parent_id:
             span["parentSpanId"] = parent_id
-        if error:
-            span["status"] = {"code": _ERROR, "message": error}
         return span
-
-
-def _embedder(reading: EmbedderReading) -> Attributes:
-    attributes: Attributes = {}
-    if reading.model:
-        attributes["embedding.model_name"] = reading.model
-    for index, text in enumerate(reading.inputs):
-        attributes[f"embedding.embeddings.{index}.embedding.text"] = text
-    if reading.tokens is not None:
-        attributes["llm.token_count.prompt"] = reading.tokens
-    return attributes
-
-
-def _llm(reading: LlmReading) -> Attributes:
-    attributes: Attributes = {}
-    if reading.model:
-        attributes["llm.model_name"] = reading.model
-    if reading.parameters:
-        attributes["llm.invocation_parameters"] = json.dumps(
-            dict(reading.parameters), ensure_ascii=False
-        )
-    attributes |= _messages("llm.input_messages", _told(reading))
-    if reading.answer is not None or reading.tool_calls:
-        said = ChatMessage("assistant", reading.answer or "", reading.tool_calls)
-        attributes |= _messages("llm.output_messages", [said])
-    if reading.finish_reason:
-        attributes["llm.finish_reason"] = reading.finish_reason
-    counts = {"prompt": reading.prompt_tokens, "completion": reading.completion_tokens}
-    for name, number in counts.items():
-        if number is not None:
-            attributes[f"llm.token_count.{name}"] = number
-    if reading.prompt_tokens is not None and reading.completion_tokens is not None:
-        attributes["llm.token_count.total"] = reading.prompt_tokens + reading.completion_tokens
-    return attributes
-
-
-def _told(reading: LlmReading) -> Sequence[ChatMessage]:
-    """Return the messages; documents given beside them stand before the last as one message."""
-    texts = [document.text for document in reading.documents if document.text]
-    if not texts:
-        return reading.messages
-    context = ChatMessage("system", "\n\n".join(texts))
-    return [*reading.messages[:-1], context, *reading.messages[-1:]]
-
-
-def _messages(key: str, messages: Iterable[ChatMessage]) -> Attributes:
-    attributes: Attributes = {}
-    for index, message in enumerate(messages):
-        place = f"{key}.{index}.message"
-        attributes[f"{place}.role"] = message.role
-        if message.content or not message.tool_calls:
-            attributes[f"{place}.content"] = message.content
-        for number, call in enumerate(message.tool_calls):
-            tool = f"{place}.tool_calls.{number}.tool_call.function"
-            attributes[f"{tool}.name"] = call.name
-            attributes[f"{tool}.arguments"] = call.arguments
-    return attributes
-
-
-def _documents(key: str, documents: Iterable[Document]) -> Attributes:
-    attributes: Attributes = {}
-    for index, document in enumerate(documents):
-        place = f"{key}.{index}.document"
-        values = {"id": document.id, "content": document.text, "score": document.score}
-        attributes |= {f"{place}.{name}": v for name, v in values.items() if v is not None}
-        if document.metadata:
-            attributes[f"{place}.metadata"] = json.dumps(
-                dict(document.metadata), ensure_ascii=False, default=str
-            )
-    return attributes
 
 
 def _http(method: str, url: str, status: int | None) -> Attributes:
@@ -376,12 +305,13 @@ def _decided(read: ReadCall) -> Attributes:
     }
 
 
-def _error_of(status: int | None, error: str) -> str:
-    if error:
-        return error
-    if status is None:
-        return "no response"
-    return f"HTTP status {status}" if status >= _FIRST_ERROR_STATUS else ""
+def _status_of(call: Call) -> dict[str, object]:
+    error = call.error
+    if not error and call.status is None:
+        error = "no response"
+    elif not error and call.status is not None and call.status >= _FIRST_ERROR_STATUS:
+        error = f"HTTP status {call.status}"
+    return {"status": {"code": _ERROR, "message": error}} if error else {}
 
 
 def _vector_texts(calls: Iterable[ReadCall]) -> Iterator[tuple[str, Vector]]:

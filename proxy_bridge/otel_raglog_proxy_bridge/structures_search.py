@@ -31,6 +31,7 @@ from otel_raglog_proxy_bridge.structures import (
     samples,
     vectors,
 )
+from otel_raglog_proxy_bridge.structures_vectors import holds_documents
 
 _PASSAGES = frozenset(
     {"text", "content", "contents", "chunk", "chunktext", "passage", "pagecontent", "document",
@@ -116,7 +117,7 @@ def tell_retriever(exchange: Exchange) -> Structure | None:
     if not exchange.ok or exchange.events or has_messages(exchange) or _answers(exchange.response):
         return None
     asked = _asked(exchange)
-    if asked.query is None and asked.vector is None:
+    if (asked.query is None and asked.vector is None) or holds_documents(exchange):
         return None
     documents = (
         _best_list(exchange, asked)

@@ -35,7 +35,8 @@ _INPUTS = PROMPTS | QUERIES | frozenset(
 )  # fmt: skip
 _LISTS = frozenset(
     {"documents", "docs", "texts", "passages", "candidates", "sentences", "contents", "items",
-     "chunks", "results", "hits", "nodes", "paragraphs", "snippets", "choices", "options", "inputs"}
+     "chunks", "results", "hits", "nodes", "paragraphs", "snippets", "choices", "options", "inputs",
+     "records"}
 )  # fmt: skip
 _TEXTS = ("text", "content", "document", "passage", "body", "pagecontent", "sentence", "chunk",
           "snippet", "value")  # fmt: skip
@@ -96,6 +97,11 @@ def tell_reranker(exchange: Exchange) -> Structure | None:
             },
         )
     return None
+
+
+def holds_documents(exchange: Exchange) -> bool:
+    """Tell whether a request brings documents of its own: then it does not search for them."""
+    return any(len(each.texts) > 1 for each in _documents(exchange.request))
 
 
 def _given_texts(request: object, names: frozenset[str]) -> Iterator[_Texts]:

@@ -72,13 +72,17 @@ class Pipeline:
         query, vector = (text, None) if by_text else (None, vector_of(text))
         return self.call(RetrieverReading((Search(query, vector, documents),), 4), **more)
 
-    def rerank(self, query: str, texts: Sequence[str], order: Sequence[int], **more: str) -> ReadCall:
+    def rerank(
+        self, query: str, texts: Sequence[str], order: Sequence[int], **more: str
+    ) -> ReadCall:
         """Return a rerank of texts to ``order``."""
         given = tuple(Document(None, each) for each in texts)
         ranked = tuple(Ranked(index, None, 1 - place / 10) for place, index in enumerate(order))
         return self.call(RerankerReading("r", query, given, ranked), **more)
 
-    def chat(self, prompt: str, answer: str | None, *, tool: str = "", system: str = "", **more: str) -> ReadCall:
+    def chat(
+        self, prompt: str, answer: str | None, *, tool: str = "", system: str = "", **more: str
+    ) -> ReadCall:
         """Return a chat with one user message."""
         messages = [ChatMessage("user", prompt)]
         if system:
@@ -94,7 +98,10 @@ def document(text: str) -> Document:
 
 def vector_of(text: str) -> tuple[float, ...]:
     """Return a vector that only the same text has."""
-    return tuple(float((ord(letter) * (place + 3)) % 101) - 50 for place, letter in enumerate(text.ljust(24)[:24]))
+    return tuple(
+        float((ord(letter) * (place + 3)) % 101) - 50
+        for place, letter in enumerate(text.ljust(24)[:24])
+    )
 
 
 def ids_of(run: object) -> list[str]:

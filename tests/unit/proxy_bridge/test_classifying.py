@@ -7,7 +7,13 @@ from otel_raglog_proxy_bridge.model import Call, CallStage, Decider, Decision, L
 from otel_raglog_proxy_bridge.parsing import parse
 
 CHAT = parse(
-    Call("1", "POST", "http://h/v1/chat/completions", 200, request_body='{"model": "m", "messages": []}')
+    Call(
+        "1",
+        "POST",
+        "http://h/v1/chat/completions",
+        200,
+        request_body='{"model": "m", "messages": []}',
+    )
 )
 
 

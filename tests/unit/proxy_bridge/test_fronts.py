@@ -12,15 +12,22 @@ from otel_raglog_proxy_bridge.model import Call
 from otel_raglog_proxy_bridge.parsing import parse
 
 
-def front(request=None, response=None, *, url="http://app/ask", method="POST", options=None, **headers):
+def front(
+    request=None, response=None, *, url="http://app/ask", method="POST", options=None, **headers
+):
     body = request if isinstance(request, str) else "" if request is None else json.dumps(request)
-    said = response if isinstance(response, str) else "" if response is None else json.dumps(response)
+    said = (
+        response if isinstance(response, str) else "" if response is None else json.dumps(response)
+    )
     call = Call(
         "f",
         method,
         url,
         200,
-        {"content-type": headers.get("sent", "application/json"), "traceparent": headers.get("trace", "")},
+        {
+            "content-type": headers.get("sent", "application/json"),
+            "traceparent": headers.get("trace", ""),
+        },
         {"content-type": headers.get("got", "application/json")},
         body,
         said,
@@ -37,7 +44,7 @@ def front(request=None, response=None, *, url="http://app/ask", method="POST", o
         ({"data": {"message": "Leave?"}}, "Leave?"),
         ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Leave?"}]}, "Leave?"),
         ({"model": "rag", "messages": [{"role": "user", "content": [{"type": "text", "text": "Leave?"}]}]}, "Leave?"),
-        ("\"Leave?\"", "Leave?"),
+        ('"Leave?"', "Leave?"),
         ({"prompt": "Leave?"}, "Leave?"),
     ],
 )  # fmt: skip
@@ -73,7 +80,9 @@ def test_the_answer_is_found_by_name_or_put_together_of_its_pieces(response, ans
 
 def test_pieces_of_a_stream_keep_their_spaces():
     """Words are not glued together."""
-    stream = "".join(f'data: {{"token": "{piece}"}}\n\n' for piece in ("Leave", " is", " 27", " days"))
+    stream = "".join(
+        f'data: {{"token": "{piece}"}}\n\n' for piece in ("Leave", " is", " 27", " days")
+    )
     assert front({"question": "Leave?"}, stream).answer == "Leave is 27 days"
 
 
@@ -81,7 +90,14 @@ def test_plain_text_is_an_answer_and_a_web_page_is_none():
     """A body of type text/plain is what was said."""
     assert front({"question": "Leave?"}, "27 days", got="text/plain").answer == "27 days"
     assert front({"question": "Leave?"}, "<html>", got="text/html").answer == ""
-    assert front({"question": "Leave?"}, "data: 27\n\ndata:  days\n\ndata: [DONE]\n\n", got="text/event-stream").answer == "27 days"
+    assert (
+        front(
+            {"question": "Leave?"},
+            "data: 27\n\ndata:  days\n\ndata: [DONE]\n\n",
+            got="text/event-stream",
+        ).answer
+        == "27 days"
+    )
 
 
 def test_a_call_without_a_question_is_none():
@@ -107,7 +123,9 @@ def test_session_and_trace_are_read():
     assert (found.session, found.trace_id, found.parent_id) == ("s1", "a" * 32, "b" * 16)
 
 
-@pytest.mark.parametrize("odd", [None, 7, [], {}, [[]], {"question": {"question": {"question": []}}}, "x", [None]])
+@pytest.mark.parametrize(
+    "odd", [None, 7, [], {}, [[]], {"question": {"question": {"question": []}}}, "x", [None]]
+)
 def test_odd_bodies_never_raise(odd):
     """Whatever an API takes."""
     front(json.dumps(odd), json.dumps(odd))

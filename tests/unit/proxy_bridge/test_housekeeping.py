@@ -55,6 +55,8 @@ UNCLEAR = {
     "an error": exchange_of({"name": "x"}, {"error": "no"}, status=400),
     "a search by GET": exchange_of(None, {"x": 1}, "https://a.test/x?q=a+b", "GET"),
     "a search by its path": exchange_of(None, {"x": 1}, "https://a.test/search/dogs", "GET"),
+    "a text in the path": exchange_of(None, {"x": 1}, "https://a.test/what%20is%20it", "GET"),
+    "a prompt of one word": exchange_of({"text_inputs": "Hi"}, {"texts": ["Ho"]}),
     "a body that is no JSON": exchange_of("\x00\x01grpc", {"ok": 1}),
     "a search": search_call(),
 }

@@ -32,7 +32,9 @@ def test_spans_name_the_pipeline():
     made.add(chat())
     (run,) = made.flush()
     written = made.spans(run)
-    names = {item["key"]: item["value"] for item in written.resource_spans["resource"]["attributes"]}
+    names = {
+        item["key"]: item["value"] for item in written.resource_spans["resource"]["attributes"]
+    }
     assert names["service.name"] == {"stringValue": "shop"}
     assert written.resource_spans["scopeSpans"][0]["scope"]["version"] == "1.0"
     assert written.span_count == 1
@@ -43,7 +45,9 @@ def test_a_front_call_ends_its_run():
     made = line()
     made.begin_front("f", 1)
     assert made.add(chat(started_ns=2, ended_ns=3)) == ()
-    front = Call("f", "POST", "http://app/ask", 200, request_body='{"question": "Hi?"}', side=Side.FRONT)
+    front = Call(
+        "f", "POST", "http://app/ask", 200, request_body='{"question": "Hi?"}', side=Side.FRONT
+    )
     (run,) = made.add(front)
     assert run.front.question == "Hi?"
     assert made.counts["front"] == 1
@@ -67,6 +71,8 @@ def test_a_trace_header_at_the_front_marks_its_calls():
     made.begin_front("f1", 1, trace)
     made.begin_front("f2", 1)
     made.add(chat("1", started_ns=2, ended_ns=3, request_headers={"traceparent": trace}))
-    front = Call("f1", "POST", "http://app/ask", 200, request_body='{"question": "Other?"}', side=Side.FRONT)
+    front = Call(
+        "f1", "POST", "http://app/ask", 200, request_body='{"question": "Other?"}', side=Side.FRONT
+    )
     (run,) = made.add(front)
     assert [read.call.id for read in run.calls] == ["1"]

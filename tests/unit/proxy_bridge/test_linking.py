@@ -54,7 +54,9 @@ def test_documents_are_shared_by_text_or_by_id():
 
 def test_ties_of_a_model_hold_what_it_was_shown_and_what_it_asked_for():
     """Arguments of tools are words of the model."""
-    ties = ties_of(Pipeline().chat("Leave?", "27", tool='{"q": "Annual Leave"}', system="Be brief").reading)
+    ties = ties_of(
+        Pipeline().chat("Leave?", "27", tool='{"q": "Annual Leave"}', system="Be brief").reading
+    )
     assert ties.seen == "be brief leave?"
     assert ties.last_seen == "leave?"
     assert "annual leave" in ties.said

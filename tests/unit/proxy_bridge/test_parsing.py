@@ -30,14 +30,22 @@ def test_events_are_put_together_of_their_data_lines():
 
 def test_lines_of_json_are_events():
     """As Ollama streams."""
-    assert parse(Call("1", "POST", "http://x/", response_body='{"a": 1}\n{"a": 2}\n')).events == ({"a": 1}, {"a": 2})
+    assert parse(Call("1", "POST", "http://x/", response_body='{"a": 1}\n{"a": 2}\n')).events == (
+        {"a": 1},
+        {"a": 2},
+    )
 
 
 def test_a_form_is_its_fields_and_json_lines_are_a_list():
     """Requests are not always JSON."""
     form = {"content-type": "application/x-www-form-urlencoded"}
-    assert parse(Call("1", "POST", "http://x/", request_headers=form, request_body="a=1&b=")).request == {"a": "1", "b": ""}
-    assert parse(Call("1", "POST", "http://x/", request_body='{}\n{"q": 1}')).request == [{}, {"q": 1}]
+    assert parse(
+        Call("1", "POST", "http://x/", request_headers=form, request_body="a=1&b=")
+    ).request == {"a": "1", "b": ""}
+    assert parse(Call("1", "POST", "http://x/", request_body='{}\n{"q": 1}')).request == [
+        {},
+        {"q": 1},
+    ]
 
 
 @pytest.mark.parametrize("text", ["", " ", "{", "nan?", "[" * 100_000])

@@ -84,7 +84,10 @@ def test_several_queries_of_one_rewriter_are_one_run():
     """Each line that the model wrote may be searched for by itself."""
     app = Pipeline()
     calls = [
-        app.chat("Three queries for: leave and laptops?", "1. annual leave rules\n2. laptop renewal cycle"),
+        app.chat(
+            "Three queries for: leave and laptops?",
+            "1. annual leave rules\n2. laptop renewal cycle",
+        ),
         app.embed("annual leave rules"),
         app.embed("laptop renewal cycle"),
         app.search("annual leave rules", LEAVE),
@@ -147,7 +150,10 @@ def test_a_search_that_returns_ids_alone_is_followed_by_order():
 def test_indexing_is_no_run():
     """Many texts embedded at once, or a chat without any search, are told apart from runs."""
     app = Pipeline()
-    runs = grouped(app.embed(*(f"Passage number {n} of the book" for n in range(20))), app.chat("Hello there, you", "Hi"))
+    runs = grouped(
+        app.embed(*(f"Passage number {n} of the book" for n in range(20))),
+        app.chat("Hello there, you", "Hi"),
+    )
     assert [run.is_rag for run in runs] == [False, False]
 
 
@@ -173,7 +179,11 @@ def test_the_front_proxy_marks_a_run():
     app = Pipeline()
     grouper = Grouper()
     grouper.begin_front("f1", 1_000 * SECOND)
-    for call in (app.embed("leave"), app.search("other words", LEAVE), app.chat("Be kind", "27 days")):
+    for call in (
+        app.embed("leave"),
+        app.search("other words", LEAVE),
+        app.chat("Be kind", "27 days"),
+    ):
         assert grouper.add(call) == ()
     (run,) = grouper.end_front(front("f1", 0, 4, "How much?", "27 days"), "f1")
     assert ids_of(run) == ["c1", "c2", "c3"]
@@ -202,7 +212,9 @@ def test_parallel_questions_at_the_front_share_no_calls():
     (second,) = grouper.end_front(
         front("f2", 0, 8, "When are laptops replaced?", "They are replaced after four years"), "f2"
     )
-    (first,) = grouper.end_front(front("f1", 0, 9, "How much leave is there?", "There are 27 days"), "f1")
+    (first,) = grouper.end_front(
+        front("f1", 0, 9, "How much leave is there?", "There are 27 days"), "f1"
+    )
     assert ids_of(second) == ["c2", "c3", "c5"]
     assert ids_of(first) == ["c1", "c4", "c6"]
 
@@ -247,7 +259,9 @@ def test_a_run_waits_for_a_model_that_still_writes():
 def test_more_open_runs_than_allowed_close_the_oldest():
     """Memory is bounded: nothing is lost, the oldest goes out as it is."""
     app = Pipeline()
-    runs = grouped(*(app.embed(f"Question number {n} about things {n}") for n in range(5)), most_runs=3)
+    runs = grouped(
+        *(app.embed(f"Question number {n} about things {n}") for n in range(5)), most_runs=3
+    )
     assert [ids_of(run) for run in runs] == [["c1"], ["c2"], ["c3"], ["c4"], ["c5"]]
 
 

@@ -93,7 +93,9 @@ def test_a_rerankers_documents_have_the_ids_under_which_they_were_found():
 def test_a_text_found_under_two_ids_gives_a_reranker_none():
     """A wrong id would be worse than none."""
     app = Pipeline()
-    twice = RetrieverReading((Search("leave days", None, (Document("a", LEAVE), Document("b", LEAVE))),))
+    twice = RetrieverReading(
+        (Search("leave days", None, (Document("a", LEAVE), Document("b", LEAVE))),)
+    )
     run = run_of(app.call(twice), app.rerank("leave days", [LEAVE], [0]))
     (ranked,) = of_kind(run, "RERANKER")
     assert "reranker.input_documents.0.document.id" not in ranked
@@ -152,7 +154,14 @@ def test_a_failed_search_does_not_say_that_it_found_nothing():
     read = app.search("leave days", by_text=True)
     failed = type(read)(
         type(read.exchange)(
-            type(read.call)("c1", "POST", "http://api.test/x", 503), "api.test", None, "/x", (), {}, None, None
+            type(read.call)("c1", "POST", "http://api.test/x", 503),
+            "api.test",
+            None,
+            "/x",
+            (),
+            {},
+            None,
+            None,
         ),
         read.decision,
         read.reading,
@@ -166,12 +175,17 @@ def test_several_searches_of_one_call_are_spans_of_their_own():
     app = Pipeline()
     both = RetrieverReading((Search("leave days"), Search("laptop age")))
     run = run_of(app.call(both))
-    assert [found["input.value"] for found in of_kind(run, "RETRIEVER")] == ["leave days", "laptop age"]
+    assert [found["input.value"] for found in of_kind(run, "RETRIEVER")] == [
+        "leave days",
+        "laptop age",
+    ]
 
 
 def test_an_api_that_searches_and_answers_is_two_spans():
     """What it found is a search, what it said a model's answer."""
-    reading = LlmReading("m", (ChatMessage("user", "Leave?"),), "27", retrieved=(Document("1", LEAVE),))
+    reading = LlmReading(
+        "m", (ChatMessage("user", "Leave?"),), "27", retrieved=(Document("1", LEAVE),)
+    )
     run = run_of(Pipeline().call(reading))
     assert of_kind(run, "RETRIEVER")[0]["retrieval.documents.0.document.content"] == LEAVE
     assert of_kind(run, "LLM")[0]["llm.output_messages.0.message.content"] == "27"
@@ -179,7 +193,9 @@ def test_an_api_that_searches_and_answers_is_two_spans():
 
 def test_documents_given_beside_the_messages_are_in_the_prompt():
     """They are what the model saw."""
-    reading = LlmReading("m", (ChatMessage("user", "Leave?"),), "27", documents=(Document("1", LEAVE),))
+    reading = LlmReading(
+        "m", (ChatMessage("user", "Leave?"),), "27", documents=(Document("1", LEAVE),)
+    )
     (said,) = of_kind(run_of(Pipeline().call(reading)), "LLM")
     assert said["llm.input_messages.0.message.content"] == LEAVE
     assert said["llm.input_messages.1.message.content"] == "Leave?"
@@ -187,7 +203,9 @@ def test_documents_given_beside_the_messages_are_in_the_prompt():
 
 def test_tool_calls_are_written():
     """With name and arguments."""
-    reading = LlmReading("m", (ChatMessage("user", "Leave?"),), None, (ToolCall("search", '{"q": 1}'),))
+    reading = LlmReading(
+        "m", (ChatMessage("user", "Leave?"),), None, (ToolCall("search", '{"q": 1}'),)
+    )
     (said,) = of_kind(run_of(Pipeline().call(reading)), "LLM")
     tool = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
     assert said[f"{tool}.name"] == "search"

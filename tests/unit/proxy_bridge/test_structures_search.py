@@ -134,6 +134,13 @@ NO_RETRIEVERS = {
         {"messages": [{"role": "user", "content": QUESTION}], "query": QUESTION},
         {"hits": HITS},
     ),
+    "documents that the request brings": (
+        {
+            "query": QUESTION,
+            "records": [{"id": "d1", "content": "x"}, {"id": "d2", "content": "y"}],
+        },
+        {"records": [{"id": "d1", "score": 0.9, "content": VACATION}]},
+    ),
     "an empty list of records": ({"query": QUESTION, "limit": 5}, {"data": []}),
     "an empty list of users": (
         {"query": QUESTION, "limit": 5},
