@@ -187,7 +187,7 @@ class ChatMessage:
 class LlmReading:
     """What a model was told and what it said; ``answer`` is ``None`` when it said no text.
 
-    Completion APIs have one ``user`` message, the prompt. ``documents`` are those given beside
+    ``model`` is the one asked for. Completion APIs have one ``user`` message, the prompt. ``documents`` are those given beside
     the messages; ``retrieved`` those that the API found itself and answered with.
     """
 
@@ -200,6 +200,8 @@ class LlmReading:
     completion_tokens: int | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
     """Sampling parameters such as ``temperature`` and ``max_tokens``."""
+    response_model: str | None = None
+    """The model that the answer names, where the request left the choice to the server."""
     documents: tuple[Document, ...] = ()
     retrieved: tuple[Document, ...] = ()
 

@@ -25,8 +25,9 @@ def embedder_attributes(reading: EmbedderReading) -> Attributes:
 def llm_attributes(reading: LlmReading) -> Attributes:
     """Return model, messages, answer, tool calls, tokens and parameters."""
     attributes: Attributes = {}
-    if reading.model:
-        attributes["llm.model_name"] = reading.model
+    model = reading.model or reading.response_model
+    if model:
+        attributes["llm.model_name"] = model
     if reading.parameters:
         attributes["llm.invocation_parameters"] = json.dumps(
             dict(reading.parameters), ensure_ascii=False

@@ -169,12 +169,15 @@ def _passage(item: object) -> Document:
         for key in ("uri", "url"):
             if text(place, key):
                 metadata.setdefault(key, text(place, key))
+    documents = (text(place, "id") for place in mapping(item, "location").values())
     columns = [
         f"{text(cell, 'columnName') or ''}: {as_json(at(cell, 'columnValue'))}"
         for cell in mappings(item, "content", "row")
     ]
     return Document(
-        id=text(metadata, _CHUNK_ID) or text(item, "documentId"),
+        id=text(metadata, _CHUNK_ID)
+        or text(item, "documentId")
+        or next((each for each in documents if each), None),
         text=text(item, "content", "text") or "\n".join(columns) or None,
         score=number(item, "score"),
         metadata=metadata,

@@ -34,7 +34,8 @@ def _read_run(exchange: Exchange) -> LlmReading:
             run = mapping(event)
     asked = mapping(run, "required_action", "submit_tool_outputs")
     return LlmReading(
-        model=text(exchange.request, "model") or text(run, "model"),
+        model=text(exchange.request, "model"),
+        response_model=text(run, "model"),
         messages=tuple(_messages(exchange.request, run)),
         answer=_said(exchange.events) or None,
         tool_calls=tuple(

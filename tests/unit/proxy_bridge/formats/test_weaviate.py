@@ -21,7 +21,7 @@ def asked(arguments: str, variables: dict | None = None):
         ("/v1/meta", None, "weaviate.other"),
         ("/v1/.well-known/ready", None, "weaviate.other"),
         ("/v1/objects", {"class": "Doc"}, "weaviate.other"),
-        ("/v1/batch", {}, None),
+        ("/v1/batch", {}, "openai.management"),
     ],
 )
 def test_a_search_is_a_get_with_a_search_operator(path, request_, expected):
