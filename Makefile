@@ -39,6 +39,7 @@ lint: setup ## Lint, format check, types, import contracts, tests mirror sources
 	$(BIN)/python scripts/write_conventions.py --check
 	$(BIN)/python scripts/write_connecting.py --check
 	$(BIN)/python scripts/write_measurements.py --check
+	$(BIN)/python scripts/write_calls.py --check
 
 format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .
@@ -53,6 +54,7 @@ bench: setup ## Measure the pipe against rotel, and CPU per run of each part (pr
 	$(BIN)/python tests/bench/conventions.py
 	$(BIN)/python tests/bench/mapping.py
 	$(BIN)/python tests/bench/compression.py
+	$(BIN)/python tests/bench/bridge_overhead.py
 
 bench-journal: setup ## Measure the journal's store against a bare write and SQLite
 	$(BIN)/python tests/bench/journal_stores.py

@@ -20,6 +20,16 @@ import otel_raglog_exporters
 loaded = {"numpy", "grpc", "onnxruntime"} & set(sys.modules)
 assert not loaded, loaded
 PY
+# The bridge runs on the standard library, and brings its prompts and the add-on.
+light/bin/python - <<'PY'
+import pathlib, sys
+import otel_raglog_proxy_bridge
+from otel_raglog_proxy_bridge.capture_process import main
+foreign = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
+assert foreign <= {"otel_raglog_proxy_bridge", "__main__", "_virtualenv"}, foreign
+folder = pathlib.Path(otel_raglog_proxy_bridge.__path__[0])
+assert (folder / "addon.py").exists() and list((folder / "prompts").glob("*.md"))
+PY
 if light/bin/otel-raglog --version >out.txt 2>&1; then echo "the light install runs commands?"; exit 1; fi
 grep -q "otel-raglog\[service\]" out.txt
 
