@@ -106,7 +106,8 @@ def explain(
             if trace and any(reading.runs or reading.traces() for reading in readings)
             else f"{_NO_RUNS}\n"
         )
-    report_problems(problems)
+    notes = [note for reading in readings for note in reading.notes]
+    report_problems([*notes, *problems])
     if problems or not wanted:
         raise typer.Exit(BAD_INPUT if problems or trace else 0)
 

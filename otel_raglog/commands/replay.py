@@ -85,7 +85,7 @@ def replay(
         exporter.close()
     sys.stdout.write(f"sent {_amounts(sent)} to {endpoint}\n")
     refusals = [f"the endpoint refused {count} ({why})" for why, count in (+refused).items()]
-    report_problems([*refusals, *reading.problems])
+    report_problems([*reading.notes, *refusals, *reading.problems])
     if refusals or reading.problems:
         raise typer.Exit(BAD_INPUT)
 

@@ -26,6 +26,7 @@ _SESSION_KEYS = (
     "thread_id", "threadId",
 )  # fmt: skip
 _MOST_DEEP = 4
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _END_OF_STREAM = "[DONE]"
 
 
@@ -87,7 +88,9 @@ def _answer(exchange: Exchange, place: str) -> str:
         return _streamed(exchange.events, place)
     body = exchange.call.response_body
     if body.startswith("data:"):  # events whose data is plain text
-        lines = (line[5:].removeprefix(" ") for line in body.splitlines() if line[:5] == "data:")
+        lines = (
+            line[5:].removeprefix(" ") for line in _LINE_BREAK.split(body) if line[:5] == "data:"
+        )
         return "".join(line for line in lines if line != _END_OF_STREAM)
     if exchange.response is None:
         kind = exchange.call.response_headers.get("content-type", "")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from operator import mul
 
 from otel_raglog_proxy_bridge.formats.fields import vector
 from otel_raglog_proxy_bridge.model import (
@@ -16,10 +17,19 @@ from otel_raglog_proxy_bridge.model import (
     RetrieverReading,
     Vector,
 )
+from otel_raglog_proxy_bridge.text_pieces import (
+    Shown,
+    beginning,
+    is_long,
+    parts_of,
+    plain,
+    shown,
+)
 
-_FEWEST_CHARACTERS = 12
-_COMPARED_CHARACTERS = 160
 _COMPARED_COMPONENTS = 64
+_LONGEST_LAST = 20_000
+_ID = "\0"
+"""Before an id, so that it is no text."""
 _FEWEST_COMPONENTS = 8
 _MOST_STORED = 4
 _DEEPEST = 6
@@ -35,7 +45,8 @@ class Ties:
     ``sent_vectors`` are those searched with, ``made_vectors`` those that it answered with.
     ``seen`` is all text that a model was shown, ``said`` what it answered, tool arguments
     included. ``found`` are the documents that it answered with, ``given`` those sent along.
-    All texts are :func:`plain`.
+    All texts are plain. ``shown`` is ``seen`` to look in; ``parts`` and ``said_parts`` are what may
+    be a question in the last message and in what was said.
     """
 
     asked: tuple[str, ...] = ()
@@ -46,11 +57,9 @@ class Ties:
     said: str = ""
     found: tuple[Document, ...] = ()
     given: tuple[Document, ...] = ()
-
-
-def plain(text: str) -> str:
-    """Return ``text`` in lower case with single spaces."""
-    return " ".join(text.split()).lower()
+    shown: Shown = field(default_factory=Shown)
+    parts: frozenset[str] = frozenset()
+    said_parts: frozenset[str] = frozenset()
 
 
 def ties_of(reading: Reading) -> Ties:
@@ -82,30 +91,54 @@ def _ties_of_llm(reading: LlmReading) -> Ties:
     ]
     last = next((m.content for m in reversed(reading.messages) if m.role == "user"), "")
     calls = (f"{call.name} {call.arguments}" for call in reading.tool_calls)
+    seen = plain("\n".join(told))
+    said = "\n".join([reading.answer or "", *calls])
     return Ties(
-        seen=plain("\n".join(told)),
-        last_seen=plain(last),
-        said=plain("\n".join([reading.answer or "", *calls])),
+        seen=seen,
+        last_seen=plain(last if len(last) <= _LONGEST_LAST else last[-_LONGEST_LAST:]),
+        said=plain(said),
         found=reading.retrieved,
         given=reading.documents,
+        shown=shown(seen),
+        parts=parts_of(last),
+        said_parts=parts_of(said),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """Where a vector points: its first components, of length 1 where they have a length."""
+
+    size: int
+    components: Vector
+
+
+def direction_of(made: Vector) -> Direction:
+    """Return where ``made`` points."""
+    first = made[:_COMPARED_COMPONENTS]
+    length = math.hypot(*first)
+    if length and math.isfinite(length):
+        first = tuple(component / length for component in first)
+    return Direction(len(made), first)
+
+
+def closeness(one: Direction, other: Direction) -> float:
+    """Return how close two directions are, 0 where they are not of one vector.
+
+    Vectors of different sizes are compared when both have enough components: some models let
+    clients cut their vectors.
+    """
+    if one.size != other.size and min(one.size, other.size) < _COMPARED_COMPONENTS:
+        return 0.0
+    cosine: float = sum(map(mul, one.components, other.components))
+    if cosine >= _SAME_DIRECTION:
+        return cosine
+    return 1.0 if one.components == other.components else 0.0
 
 
 def same_vector(one: Vector, other: Vector) -> bool:
     """Whether two vectors point the same way; their first components are compared."""
-    if len(one) != len(other):
-        return False
-    left, right = one[:_COMPARED_COMPONENTS], other[:_COMPARED_COMPONENTS]
-    norms = math.hypot(*left) * math.hypot(*right)
-    if not norms or not math.isfinite(norms):
-        return left == right
-    return sum(a * b for a, b in zip(left, right, strict=True)) / norms >= _SAME_DIRECTION
-
-
-def shares_vector(some: Iterable[Vector], others: Iterable[Vector]) -> bool:
-    """Whether a vector of ``some`` is one of ``others``."""
-    known = list(others)
-    return any(same_vector(one, other) for one in some for other in known)
+    return closeness(direction_of(one), direction_of(other)) > 0
 
 
 def documents_in(text: str, documents: Iterable[Document]) -> int:
@@ -117,27 +150,19 @@ def is_in(text: str, part: str | None) -> bool:
     """Whether the plain ``text`` has the beginning of ``part``; short parts tell nothing."""
     if not part:
         return False
-    begun = plain(part[: 2 * _COMPARED_CHARACTERS])[:_COMPARED_CHARACTERS]
-    return len(begun) >= _FEWEST_CHARACTERS and begun in text
+    begun = beginning(part)
+    return is_long(begun) and begun in text
 
 
-def shared_documents(some: Iterable[Document], others: Iterable[Document]) -> int:
-    """Return how many of ``some`` are among ``others``, by text or else by id."""
-    texts: set[str] = set()
-    ids: set[str] = set()
-    for document in others:
-        if document.text:
-            texts.add(_begin(document.text))
-        if document.id:
-            ids.add(document.id)
-    return sum(
-        _begin(document.text) in texts if document.text else document.id in ids for document in some
-    )
+def keys_of(document: Document) -> Iterator[str]:
+    """Yield by what ``document`` is known again: the beginning of its text, then its id.
 
-
-def tells(text: str) -> bool:
-    """Whether the plain ``text`` is long enough that finding it again means something."""
-    return len(text) >= _FEWEST_CHARACTERS or text.count(" ") >= 2  # noqa: PLR2004  three words
+    Where a text is known it decides: the first key is the one to look for.
+    """
+    if document.text:
+        yield beginning(document.text)
+    if document.id:
+        yield f"{_ID}{document.id}"
 
 
 def words_shared(part: str, whole: str) -> float:
@@ -145,10 +170,6 @@ def words_shared(part: str, whole: str) -> float:
     words = part.split()
     known = set(whole.split())
     return sum(word in known for word in words) / len(words) if words else 0.0
-
-
-def _begin(text: str) -> str:
-    return plain(text[: 2 * _COMPARED_CHARACTERS])[:_COMPARED_CHARACTERS]
 
 
 def stored_vectors(data: object) -> tuple[Vector, ...]:

@@ -30,7 +30,7 @@ def llm_attributes(reading: LlmReading) -> Attributes:
         attributes["llm.model_name"] = model
     if reading.parameters:
         attributes["llm.invocation_parameters"] = json.dumps(
-            dict(reading.parameters), ensure_ascii=False
+            dict(reading.parameters), ensure_ascii=False, default=str
         )
     attributes |= _messages("llm.input_messages", _told(reading))
     if reading.answer is not None or reading.tool_calls:

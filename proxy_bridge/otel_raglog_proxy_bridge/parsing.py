@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from otel_raglog_proxy_bridge.model import Call, Exchange
 
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_WHITE = " \t"
+_OPENING = frozenset("{[")
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -49,11 +53,13 @@ def events_of(text: str) -> tuple[object, ...]:
 
     Follows the WHATWG's rules for event streams: an event's ``data`` lines are joined by line
     breaks, a blank line ends it. A last event without its blank line counts too, since a stream
-    may be cut anywhere.
+    may be cut anywhere. JSON lines are objects or lists.
     """
-    lines = text.splitlines()
+    # Not splitlines: JSON may hold U+2028, U+0085 and others as they are, which end no line.
+    lines = _LINE_END.split(text)
     if not any(line.startswith("data:") for line in lines):
-        return tuple(found for line in lines if (found := parse_json(line)) is not None)
+        held = (line for line in lines if line.lstrip(_WHITE)[:1] in _OPENING)
+        return tuple(found for line in held if (found := parse_json(line)) is not None)
     events: list[object] = []
     data: list[str] = []
     for line in [*lines, ""]:

@@ -7,14 +7,22 @@ vector, a query, documents, a model's words) and by their order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from otel_raglog_proxy_bridge.fronts import FrontCall
-from otel_raglog_proxy_bridge.linking import is_in, plain, shares_vector, stored_vectors
-from otel_raglog_proxy_bridge.model import CallStage, LlmReading, ReadCall
-from otel_raglog_proxy_bridge.threads import Thread, best_thread
+from otel_raglog_proxy_bridge.joining import Strength, arrival_of, best_thread
+from otel_raglog_proxy_bridge.linking import (
+    closeness,
+    direction_of,
+    is_in,
+    stored_vectors,
+    ties_of,
+)
+from otel_raglog_proxy_bridge.model import Call, CallStage, LlmReading, ReadCall
+from otel_raglog_proxy_bridge.text_pieces import plain
+from otel_raglog_proxy_bridge.threads import Thread
 
 _SECOND = 1_000_000_000
 
@@ -24,14 +32,18 @@ class GroupingOptions:
     """How long a run is waited for, in seconds, and how much is kept.
 
     ``quiet_seconds``: after its last call, once a model has answered. ``idle_seconds``: after its
-    last call, when none has. ``most_runs`` open at once, ``most_calls`` in one: beyond, the oldest
-    run is closed, or the run itself.
+    last call, when none has. ``front_seconds``: after that a question that the pipeline has not
+    answered no longer competes with others for calls. ``most_runs`` open at once, ``most_calls``
+    in one, ``most_characters`` in the bodies of all: beyond, the oldest runs are closed, or the
+    run itself.
     """
 
     quiet_seconds: float = 5.0
     idle_seconds: float = 60.0
+    front_seconds: float = 900.0
     most_runs: int = 1_000
     most_calls: int = 500
+    most_characters: int = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +86,18 @@ class CapturedRun:
 
 @dataclass(slots=True)
 class _Front:
+    """A question that is open. Answered, it waits for calls that began before and still go on."""
+
     started_ns: int
     trace_id: str = ""
+    answered: FrontCall | None = None
+    waits_for: frozenset[str] = frozenset()
+
+    def saw(self, call: Call) -> bool:
+        """Whether ``call`` began while the question was open."""
+        if self.answered is not None and call.started_ns > self.answered.call.ended_ns:
+            return False
+        return self.started_ns <= call.started_ns
 
 
 @dataclass(slots=True)
@@ -87,7 +109,8 @@ class Grouper:
     _fronts: dict[str, _Front] = field(default_factory=dict)
     _in_flight: dict[str, int] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=count)
-    _latest_front_ns: int = 0
+    _characters: int = 0
+    _traces_tell: bool = False
 
     def begin(self, call_id: str, started_ns: int) -> None:
         """Note that an outbound call started, so that its run waits for it."""
@@ -96,6 +119,8 @@ class Grouper:
     def begin_front(self, call_id: str, started_ns: int, trace_id: str = "") -> None:
         """Note that the pipeline was asked something."""
         self._fronts[call_id] = _Front(started_ns, trace_id)
+        if len(self._fronts) > self.options.most_runs:  # some will never be answered
+            self._fronts.pop(next(iter(self._fronts)))
 
     def forget(self, call_id: str) -> None:
         """Note that a call that began is not looked at any more."""
@@ -108,58 +133,109 @@ class Grouper:
         if read.reading is None:
             self._mark_indexing(read)
             return ()
-        fronts = frozenset(
-            front_id
-            for front_id, front in self._fronts.items()
-            if front.started_ns <= call.started_ns
-        )
-        thread = best_thread(self._threads, read, fronts)
+        ties = ties_of(read.reading)
+        fronts = self._fronts_of(call)
+        new = arrival_of(read, ties, traces_tell=self._traces_tell)
+        thread, strength = best_thread(self._threads, new, fronts)
         if thread is None:
             thread = Thread(next(self._numbers), fronts)
             self._threads.append(thread)
-        thread.take(read, fronts)
-        closed = []
-        if len(thread.calls) >= self.options.most_calls:
-            closed.append(self._close(thread))
-        if len(self._threads) > self.options.most_runs:
-            closed.append(self._close(min(self._threads, key=lambda each: each.last_ended_ns)))
-        return tuple(closed)
+        elif strength is Strength.ORDER:
+            thread.told_by = "order"
+        self._traces_tell = self._traces_tell or strength is Strength.TRACE
+        before = thread.characters
+        thread.take(read, ties, fronts)
+        self._characters += thread.characters - before
+        return tuple(self._make_room(thread))
 
     def end_front(self, front: FrontCall | None, call_id: str) -> tuple[CapturedRun, ...]:
         """Close the run of a question that the pipeline has answered.
 
+        A call that began before the answer's end is waited for, ``quiet_seconds`` at most: a
+        client that has read the last word of a stream need not wait for its end.
         ``None``: the call turned out to be no question; its mark is taken back.
         """
-        mark = self._fronts.pop(call_id, None)
+        mark = self._fronts.get(call_id)
         if mark is None or front is None:
+            self._fronts.pop(call_id, None)
             for thread in self._threads:
                 thread.fronts -= {call_id}
             return ()
+        mark.answered = front
+        mark.waits_for = frozenset(
+            waiting
+            for waiting, started in self._in_flight.items()
+            if mark.started_ns <= started <= front.call.ended_ns
+        )
+        return () if mark.waits_for else self._finish(call_id, front)
+
+    def _fronts_of(self, call: Call) -> frozenset[str]:
+        """Return the questions during which a call began; those long open only where no other is."""
+        open_then = {key: front for key, front in self._fronts.items() if front.saw(call)}
+        oldest = call.started_ns - int(self.options.front_seconds * _SECOND)
+        recent = frozenset(key for key, front in open_then.items() if front.started_ns >= oldest)
+        return recent or frozenset(open_then)
+
+    def _finish(self, call_id: str, front: FrontCall) -> tuple[CapturedRun, ...]:
+        mark = self._fronts.pop(call_id)
         mine = self._claimed_by(front, call_id, mark)
         for thread in self._threads:
             thread.fronts -= {call_id}
-        self._threads = [thread for thread in self._threads if thread not in mine]
+        for thread in mine:
+            self._drop(thread)
         return (_captured(mine, front),)
+
+    def _finish_answered(self, now_ns: int | None) -> Iterator[CapturedRun]:
+        """Yield the runs of answered questions that wait no more; with ``None`` of all."""
+        for call_id, mark in list(self._fronts.items()):
+            front = mark.answered
+            if front is None:
+                continue
+            waited = now_ns is None or (
+                now_ns - front.call.ended_ns >= self.options.quiet_seconds * _SECOND
+            )
+            if waited or not mark.waits_for & self._in_flight.keys():
+                yield from self._finish(call_id, front)
+
+    def _make_room(self, latest: Thread) -> Iterator[CapturedRun]:
+        """Close the run that has too many calls, and the oldest while there is too much."""
+        options = self.options
+        if len(latest.calls) >= options.most_calls:
+            yield self._close(latest)
+        while self._threads and (
+            len(self._threads) > options.most_runs or self._characters > options.most_characters
+        ):
+            yield self._close(min(self._threads, key=lambda each: each.last_ended_ns))
+
+    def _drop(self, thread: Thread) -> None:
+        self._threads.remove(thread)
+        self._characters -= thread.characters
 
     def tick(self, now_ns: int) -> tuple[CapturedRun, ...]:
         """Return the runs that are over at ``now_ns``."""
+        answered = tuple(self._finish_answered(now_ns))
         over = [thread for thread in self._threads if self._is_over(thread, now_ns)]
-        return tuple(self._close(thread) for thread in over if thread in self._threads)
+        closed = tuple(self._close(thread) for thread in over if thread in self._threads)
+        return (*answered, *closed)
 
     def flush(self) -> tuple[CapturedRun, ...]:
         """Return all that is open."""
+        answered = tuple(self._finish_answered(None))
         self._fronts.clear()
         self._in_flight.clear()
         everything = list(self._threads)
-        return tuple(self._close(thread) for thread in everything if thread in self._threads)
+        closed = tuple(self._close(thread) for thread in everything if thread in self._threads)
+        return (*answered, *closed)
 
     def _mark_indexing(self, read: ReadCall) -> None:
         """Mark the threads whose vectors a call stores: they embedded passages."""
         if read.call.method not in {"POST", "PUT", "PATCH"} or not self._threads:
             return
-        vectors = stored_vectors(read.exchange.request)
-        for thread in self._threads if vectors else ():
-            if not thread.searched and shares_vector(vectors, thread.vectors):
+        stored = [direction_of(each) for each in stored_vectors(read.exchange.request)]
+        for thread in self._threads if stored else ():
+            if not thread.searched and any(
+                closeness(one, made) for one in stored for made in thread.vectors
+            ):
                 thread.indexing = True
 
     @property
@@ -185,7 +261,7 @@ class Grouper:
     def _close(self, thread: Thread) -> CapturedRun:
         comments = [other for other in self._threads if other.comments_on(thread)]
         for each in (thread, *comments):
-            self._threads.remove(each)
+            self._drop(each)
         if comments:
             # What was said about the answer comes after it, and is not the answer.
             thread.conclusion = thread.conclusion or thread.answers[-1]
@@ -195,23 +271,36 @@ class Grouper:
         """Return the threads that answered ``front``: by trace, content, or as the only ones."""
         trace_id = mark.trace_id or front.trace_id
         traced = [thread for thread in self._threads if trace_id and trace_id in thread.traces]
-        if traced:
-            return traced
-        could = [thread for thread in self._threads if call_id in thread.fronts]
-        alone = [thread for thread in could if thread.fronts == {call_id}]
-        shared = [thread for thread in could if thread not in alone]
-        told = [thread for thread in shared if _tells_of(thread, front)]
-        if alone or told:
-            return [*alone, *told]
-        return []
+        could = [
+            thread
+            for thread in self._threads
+            if call_id in thread.fronts
+            and thread not in traced
+            and not thread.indexing
+            and not (traced and thread.traces)  # another trace, where traces tell
+        ]
+        mine = [*traced, *(thread for thread in could if thread.fronts == {call_id})]
+        told = [each for each in could if each not in mine and _tells_of(each, front)]
+        # Where the same was asked twice at once, each has one of the threads that are alike.
+        for thread in sorted(told, key=lambda each: not _has_answer(each, front)):
+            if not any(other.repeats(read.call) for other in mine for read in thread.calls):
+                mine.append(thread)
+        return mine
+
+
+def _has_answer(thread: Thread, front: FrontCall) -> bool:
+    answer = plain(front.answer)
+    return any(is_in(answer, said) for said in thread.answers)
 
 
 def _tells_of(thread: Thread, front: FrontCall) -> bool:
     """Whether the thread's answer is in the front's, or the front's question is in the thread."""
-    question, answer = plain(front.question), plain(front.answer)
-    if any(is_in(answer, said) for said in thread.answers):
+    question = plain(front.question)
+    if _has_answer(thread, front):
         return True
-    return any(question == asked or is_in(asked, question) for asked in thread.asked) or any(
+    if question in thread.asked or question in thread.parts:
+        return True
+    return any(is_in(asked, question) for asked in thread.asked) or any(
         is_in(seen, question) for seen in thread.last_seen
     )
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from otel_raglog_proxy_bridge.attributes import attribute_items
-from otel_raglog_proxy_bridge.linking import plain, same_vector
+from otel_raglog_proxy_bridge.attributes import attribute_items, otlp_text
+from otel_raglog_proxy_bridge.linking import same_vector
 from otel_raglog_proxy_bridge.model import (
     Call,
     CallStage,
@@ -29,6 +29,7 @@ from otel_raglog_proxy_bridge.openinference import (
     llm_attributes,
 )
 from otel_raglog_proxy_bridge.runs import CapturedRun
+from otel_raglog_proxy_bridge.text_pieces import plain
 
 SCOPE = "proxy-bridge.otel-raglog"
 """The instrumentation scope of the bridge's spans.
@@ -41,6 +42,8 @@ _SERVER = 2
 _INTERNAL = 1
 _ERROR = 2
 _FIRST_ERROR_STATUS = 400
+_LONGEST_NAME = 200
+_LATEST_NS = 2**64 - 1
 _KINDS = {
     CallStage.EMBEDDER: "EMBEDDING",
     CallStage.RETRIEVER: "RETRIEVER",
@@ -153,7 +156,7 @@ class _Writer:
         attributes |= _http(front.call.method, front.call.url, front.call.status)
         self.told.append(CallSpan(front.call.id, self.root_id))
         return self._span(
-            f"{front.call.method} {urlsplit(front.call.url).path}",
+            f"{front.call.method} {_address_of(front.call.url)[1]}",
             (self.root_id, front.parent_id),
             _SERVER,
             (front.call.started_ns, front.call.ended_ns),
@@ -212,7 +215,7 @@ class _Writer:
         }
         known = {key: value for key, value in details.items() if value is not None}
         if known:
-            attributes["metadata"] = json.dumps(known, ensure_ascii=False)
+            attributes["metadata"] = json.dumps(known, ensure_ascii=False, default=str)
         attributes |= documents_attributes("retrieval.documents", search.documents)
         if ok and not search.documents:
             # An empty list has no indexed keys: that nothing was found stands in the output.
@@ -275,10 +278,10 @@ class _Writer:
         span: dict[str, object] = {
             "traceId": self.trace_id,
             "spanId": span_id,
-            "name": name,
+            "name": otlp_text(name[:_LONGEST_NAME]),
             "kind": kind,
-            "startTimeUnixNano": str(started_ns),
-            "endTimeUnixNano": str(max(started_ns, ended_ns)),
+            "startTimeUnixNano": str(_time(started_ns)),
+            "endTimeUnixNano": str(_time(max(started_ns, ended_ns))),
             "attributes": attribute_items(attributes),
         }
         if parent_id:
@@ -290,8 +293,21 @@ def _http(method: str, url: str, status: int | None) -> Attributes:
     attributes: Attributes = {"http.request.method": method, "url.full": url}
     if status is not None:
         attributes["http.response.status_code"] = status
-    host = urlsplit(url).hostname
+    host = _address_of(url)[0]
     return attributes | ({"server.address": host} if host else {})
+
+
+def _address_of(url: str) -> tuple[str, str]:
+    """Return host and path of a URL, both empty where it is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", ""
+    return parts.hostname or "", parts.path
+
+
+def _time(nanoseconds: int) -> int:
+    return min(max(nanoseconds, 0), _LATEST_NS)
 
 
 def _decided(read: ReadCall) -> Attributes:
@@ -311,7 +327,7 @@ def _status_of(call: Call) -> dict[str, object]:
         error = "no response"
     elif not error and call.status is not None and call.status >= _FIRST_ERROR_STATUS:
         error = f"HTTP status {call.status}"
-    return {"status": {"code": _ERROR, "message": error}} if error else {}
+    return {"status": {"code": _ERROR, "message": otlp_text(error)}} if error else {}
 
 
 def _vector_texts(calls: Iterable[ReadCall]) -> Iterator[tuple[str, Vector]]:
@@ -340,4 +356,4 @@ def _seed(run: CapturedRun) -> str:
 
 
 def _hash(seed: str, what: str, length: int) -> str:
-    return hashlib.sha256(f"{what}\n{seed}".encode()).hexdigest()[:length]
+    return hashlib.sha256(f"{what}\n{seed}".encode("utf-8", "surrogatepass")).hexdigest()[:length]

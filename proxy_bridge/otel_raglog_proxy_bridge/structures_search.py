@@ -69,6 +69,12 @@ class _List:
     """Whether the text is under a name that fields of records have, too."""
 
     @property
+    def scored_apart(self) -> bool:
+        """Whether there are scores that tell hits apart: code hosts give all records the same."""
+        values = self.score.values if self.score else ()
+        return len(set(map(str, values))) > 1 or (len(values) == 1 and values[0] != 1)
+
+    @property
     def expression(self) -> str:
         """The documents."""
         named = (("id", self.id), ("text", self.text), ("score", self.score))
@@ -162,7 +168,7 @@ def _best_list(exchange: Exchange, asked: _Request) -> tuple[str, str] | None:
     for spot in spots(exchange.response, depth=4, into_lists=True):
         objects = objects_in(spot.value)
         found = _list_of(spot, objects, asked) if objects and not _are_people(objects) else None
-        if found is not None and _are_hits(found, asked):
+        if found is not None and _are_hits(found, asked) and not _is_echo(found, asked):
             return found.expression, found.words
     return None
 
@@ -214,8 +220,17 @@ def _are_hits(found: _List, asked: _Request) -> bool:
     if not asked.strong:
         return found.score is not None and not found.described
     if found.described:
-        return found.score is not None or asked.vector is not None
+        return found.scored_apart or asked.vector is not None
     return found.score is not None or found.id is not None or found.size > 1
+
+
+def _is_echo(found: _List, asked: _Request) -> bool:
+    """Tell whether the texts are parts of what was asked: an analysis of it, no hits."""
+    query = asked.query.value if asked.query else None
+    if found.text is None or not isinstance(query, str):
+        return False
+    told = [text for text in found.text.values if isinstance(text, str)]
+    return bool(told) and all(text in query for text in told)
 
 
 def _parallel_lists(exchange: Exchange, asked: _Request) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from otel_raglog_proxy_bridge.shapes import (
     are_numbers,
     columns,
     is_vector,
+    normal,
     objects_in,
     spots,
     texts_in,
@@ -46,6 +48,15 @@ _INDICES = frozenset(
 _IDS = frozenset({"id", "docid", "documentid", "uid", "key", "chunkid", "nodeid"})
 
 
+_VECTORS = (
+    "emb", "vec", "values", "dense", "feature", "encoding", "encoded", "data", "output", "result",
+    "response", "representation", "prediction",
+)  # fmt: skip
+_USUAL_LENGTH = 64
+"""Embeddings have at least so many numbers; what tests make up has less, and a telling name."""
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+
+
 @dataclass(frozen=True, slots=True)
 class _Texts:
     """Texts that a request holds, the expression for them, and their ids where they have some."""
@@ -61,7 +72,7 @@ def tell_embedder(exchange: Exchange) -> Structure | None:
         return None
     given = list(_given_texts(exchange.request, _INPUTS))
     for expression, found, others in _vector_lists(exchange.response):
-        if len({len(vector) for vector in found}) != 1:
+        if len({len(vector) for vector in found}) != 1 or not _embeds(expression, found):
             continue
         for texts in given:
             if len(texts.texts) == len(found) and others <= set(texts.texts):
@@ -72,6 +83,13 @@ def tell_embedder(exchange: Exchange) -> Structure | None:
                     {"inputs": texts.expression, "vectors": expression, **model_in(exchange)},
                 )
     return None
+
+
+def _embeds(expression: str, vectors: Sequence[Sequence[object]]) -> bool:
+    """Tell a single embedding by its length or its name: a short list may be a forecast."""
+    keys = normal("".join(_NAME.findall(expression)[1:]))  # the first is the root
+    named = not keys or any(name in keys for name in _VECTORS)
+    return named or len(vectors) > 1 or len(vectors[0]) >= _USUAL_LENGTH
 
 
 def tell_reranker(exchange: Exchange) -> Structure | None:
@@ -242,6 +260,7 @@ def _ranked_objects(objects: Sequence[Mapping[str, object]], documents: _Texts) 
     if not scores:
         return None
     score = f"score: {scores[0].expression}"
+    given = frozenset(documents.texts)
     for column in found:
         if column.key in _INDICES and _are_indices(column.values, len(documents.texts)):
             return f"{{index: {column.expression}, {score}}}"
@@ -249,7 +268,7 @@ def _ranked_objects(objects: Sequence[Mapping[str, object]], documents: _Texts) 
         if documents.ids and column.key in _IDS and are_ids(column.values):
             if set(map(str, column.values)) <= set(documents.ids):
                 return f"{{id: {column.expression}, {score}}}"
-        elif all(value in documents.texts for value in column.values):
+        elif all(isinstance(value, str) and value in given for value in column.values):
             return f"{{text: {column.expression}, {score}}}"
     return None
 

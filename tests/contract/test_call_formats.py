@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -42,6 +43,72 @@ def test_an_operation_is_named_once_and_says_its_rule(api):
     assert api.name == api.name.lower()
     assert api.rule
     assert (api.read is None) == (api.stage is CallStage.IRRELEVANT)
+
+
+MESSAGES = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+PIECE = "a word or two, " * 15
+STREAMS = {
+    "openai.chat": (
+        "/v1/chat/completions",
+        MESSAGES,
+        {"choices": [{"index": 0, "delta": {"content": PIECE}}]},
+    ),
+    "openai.chat, a tool": (
+        "/v1/chat/completions",
+        MESSAGES,
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": PIECE}}]}}]},
+    ),
+    "openai.responses": (
+        "/v1/responses",
+        {"model": "m", "input": "Hi"},
+        {"type": "response.output_text.delta", "output_index": 0, "delta": PIECE},
+    ),
+    "anthropic.messages": (
+        "/v1/messages",
+        MESSAGES,
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": PIECE}},
+    ),
+    "gemini.interactions": (
+        "/v1beta/interactions",
+        {"input": "Hi"},
+        {"event_type": "content.delta", "delta": {"type": "text", "text": PIECE}},
+    ),
+    "mistral.conversations": (
+        "/v1/conversations",
+        {"inputs": "Hi"},
+        {"type": "function.call.delta", "tool_call_id": "a", "arguments": PIECE},
+    ),
+    "cohere.chat_v1": (
+        "/v1/chat",
+        {"message": "Hi"},
+        {"event_type": "text-generation", "text": PIECE},
+    ),
+    "cohere.chat_v2": (
+        "/v2/chat",
+        MESSAGES,
+        {
+            "type": "tool-call-delta",
+            "delta": {"message": {"tool_calls": {"function": {"arguments": PIECE}}}},
+        },
+    ),
+    "bedrock.converse": (
+        "/model/m/converse-stream",
+        {"messages": []},
+        {"contentBlockDelta": {"delta": {"text": PIECE}, "contentBlockIndex": 0}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_long_stream_is_read_whole(name):
+    """However many pieces it comes in; `tests/bench/call_formats.py` shows what it costs."""
+    path, request, event = STREAMS[name]
+    call = call_of({"url": f"https://host{path}", "request": request})
+    exchange = dataclasses.replace(parse(call), events=(event,) * 60_000)
+    api = next(api for api in APIS if api.recognises(exchange))
+    reading = api.read(exchange)
+    assert api.name == name.split(",", maxsplit=1)[0]
+    assert len(reading.answer or reading.tool_calls[0].arguments) == 60_000 * len(PIECE)
 
 
 @pytest.mark.parametrize("api", [api for api in APIS if api.read], ids=lambda api: api.name)

@@ -55,6 +55,7 @@ class Pipeline:
             "http://api.test/x",
             200,
             headers,
+            request_body=_said_in(reading),
             started_ns=started,
             ended_ns=started + int(took * SECOND),
         )
@@ -91,6 +92,19 @@ class Pipeline:
         return self.call(LlmReading("l", tuple(messages), answer, calls, "stop", 10, 2), **more)
 
 
+def _said_in(reading: Reading) -> str:
+    """Return what a request asks, without what is answered."""
+    match reading:
+        case EmbedderReading():
+            return repr(reading.inputs)
+        case RetrieverReading():
+            return repr([(search.query, search.vector) for search in reading.searches])
+        case RerankerReading():
+            return repr((reading.query, reading.documents))
+        case LlmReading():
+            return repr(reading.messages)
+
+
 def document(text: str) -> Document:
     """Return a document whose id is its first words."""
     return Document("-".join(text.lower().split()[:3]), text, 0.5)
@@ -98,10 +112,10 @@ def document(text: str) -> Document:
 
 def vector_of(text: str) -> tuple[float, ...]:
     """Return a vector that only the same text has."""
-    return tuple(
-        float((ord(letter) * (place + 3)) % 101) - 50
-        for place, letter in enumerate(text.ljust(24)[:24])
-    )
+    values = [0] * 24
+    for place, letter in enumerate(text.ljust(24)):
+        values[place % 24] += ord(letter) * (place + 3)
+    return tuple(float(value % 101) - 50 for value in values)
 
 
 def ids_of(run: object) -> list[str]:

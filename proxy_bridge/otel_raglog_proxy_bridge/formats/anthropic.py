@@ -8,6 +8,7 @@ from itertools import pairwise
 from otel_raglog_proxy_bridge.formats.addresses import ends, operation, posts
 from otel_raglog_proxy_bridge.formats.anthropic_events import message_of
 from otel_raglog_proxy_bridge.formats.chat_parts import (
+    are_messages,
     arguments_of,
     chosen,
     content_of,
@@ -36,7 +37,7 @@ _USED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens
 def _is_messages(exchange: Exchange) -> bool:
     if not posts(exchange):
         return False
-    if isinstance(at(exchange.request, "messages"), list):
+    if are_messages(at(exchange.request, "messages")):
         return ends(exchange, "messages") or _is_on_vertex(exchange)
     return (
         exchange.request is None
@@ -84,14 +85,18 @@ def messages_reading(exchange: Exchange, model: str | None) -> LlmReading:
 def _messages(message: Json) -> Iterator[ChatMessage]:
     """Yield the message; results of tools that a user's message holds go before it, alone."""
     content = at(message, "content")
-    results = [part for part in mappings(content) if text(part, "type") == "tool_result"]
+    results = [part for part in mappings(content) if _is_result(part)]
     for part in results:
         yield ChatMessage("tool", content_of(at(part, "content")))
-    rest = [part for part in items(content) if part not in results] if results else content
+    rest = [part for part in items(content) if not _is_result(part)] if results else content
     if not results or rest:
         yield ChatMessage(
             role_of(message, "role"), content_of(rest), tuple(_tool_uses({"content": rest}))
         )
+
+
+def _is_result(part: object) -> bool:
+    return text(part, "type") == "tool_result"
 
 
 def _tool_uses(message: object) -> Iterator[ToolCall]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from otel_raglog_proxy_bridge.formats.fields import Json, at, count, mapping, text
+from otel_raglog_proxy_bridge.formats.fields import Json, count, mapping, text
+from otel_raglog_proxy_bridge.formats.pieces import Pieces
 from otel_raglog_proxy_bridge.model import Exchange
 
 
@@ -19,6 +20,7 @@ def assembled(events: tuple[object, ...]) -> Json:
     message: dict[str, object] = {}
     usage: dict[str, object] = {}
     blocks: dict[int, dict[str, object]] = {}
+    pieces = Pieces()
     for event in events:
         kind, place = text(event, "type"), count(event, "index") or 0
         if kind == "message_start":
@@ -26,21 +28,25 @@ def assembled(events: tuple[object, ...]) -> Json:
             usage.update(mapping(event, "message", "usage"))
         elif kind == "content_block_start":
             blocks[place] = dict(mapping(event, "content_block"))
+            pieces.forget((place, "text_delta"), (place, "input_json_delta"))
         elif kind == "content_block_delta":
-            _add(blocks.setdefault(place, {"type": "text"}), mapping(event, "delta"))
+            blocks.setdefault(place, {"type": "text"})
+            delta = mapping(event, "delta")
+            more = text(delta, "text") or text(delta, "partial_json")
+            pieces.add((place, text(delta, "type")), more)
         elif kind == "message_delta":
             message.update(mapping(event, "delta"))
             usage.update({key: used for key, used in mapping(event, "usage").items() if used})
-    content = [blocks[place] for place in sorted(blocks)]
+    content = [_whole(blocks[place], place, pieces) for place in sorted(blocks)]
     return {**message, "content": content, "usage": usage}
 
 
-def _add(block: dict[str, object], delta: Json) -> None:
-    if text(delta, "type") == "text_delta":
-        block["text"] = (text(block, "text") or "") + (text(delta, "text") or "")
-    elif text(delta, "type") == "input_json_delta":
+def _whole(block: Json, place: int, pieces: Pieces) -> Json:
+    said, given = (place, "text_delta"), (place, "input_json_delta")
+    whole = dict(block)
+    if said in pieces:
+        whole["text"] = (text(block, "text") or "") + pieces.joined(said)
+    if given in pieces:
         # A block begins with an empty object where its input will be.
-        begun = at(block, "input")
-        block["input"] = (begun if isinstance(begun, str) else "") + (
-            text(delta, "partial_json") or ""
-        )
+        whole["input"] = (text(block, "input") or "") + pieces.joined(given)
+    return whole

@@ -237,6 +237,7 @@ def _is_agent(exchange: Exchange) -> bool:
     return (
         posts(exchange)
         and after(exchange, "agents") is not None
+        and ("agentAliases" in exchange.segments or "foundationModel" in mapping(exchange.request))
         and text(exchange.request, "inputText") is not None
     )
 
@@ -317,7 +318,7 @@ APIS: tuple[Api, ...] = (
     Api(
         "bedrock.agent",
         CallStage.LLM,
-        "POST …/agents/… with an inputText",
+        "POST …/agents/… with an inputText, of an alias or with a foundationModel",
         _is_agent,
         _read_agent,
     ),

@@ -15,6 +15,7 @@ from otel_raglog_proxy_bridge.formats.fields import (
     mappings,
     text,
 )
+from otel_raglog_proxy_bridge.formats.pieces import Pieces
 from otel_raglog_proxy_bridge.formats.streams import events_in
 from otel_raglog_proxy_bridge.model import (
     ChatMessage,
@@ -70,7 +71,7 @@ def _messages(message: Json) -> Iterator[ChatMessage]:
             *(as_json(part["json"]) for part in mappings(inner) if "json" in part),
         ]
         yield ChatMessage("tool", "\n".join(found))
-    rest = [block for block in content if block not in results]
+    rest = [block for block in content if not mapping(block, "toolResult")]
     if rest or not results:
         yield ChatMessage(role_of(message, "role"), "\n".join(_texts(rest)), _tool_uses(rest))
 
@@ -117,27 +118,23 @@ def _answer(exchange: Exchange) -> Json:
     events = events_in(exchange)
     if not exchange.events and "output" in mapping(exchange.response):
         return mapping(exchange.response)
-    blocks: dict[int, dict[str, object]] = {}
+    names: dict[int, str | None] = {}
+    pieces = Pieces()
     stop, usage = None, None
     for event in events:
         started, delta = mapping(event, "contentBlockStart"), mapping(event, "contentBlockDelta")
         if started or delta:
             place = count(started or delta, "contentBlockIndex") or 0
-            _add(blocks.setdefault(place, {}), started, mapping(delta, "delta"))
+            names[place] = text(started, "start", "toolUse", "name") or names.get(place)
+            pieces.add((place, "text"), text(delta, "delta", "text"))
+            pieces.add((place, "input"), text(delta, "delta", "toolUse", "input"))
         stop = text(event, "messageStop", "stopReason") or stop
         usage = mapping(event, "metadata", "usage") or usage
-    content = [blocks[place] for place in sorted(blocks)]
+    content = [_block(names[place], place, pieces) for place in sorted(names)]
     return {"output": {"message": {"content": content}}, "stopReason": stop, "usage": usage}
 
 
-def _add(block: dict[str, object], started: Json, delta: Json) -> None:
-    used = mapping(started, "start", "toolUse")
-    if used:
-        block["toolUse"] = {"name": text(used, "name"), "input": ""}
-    said = text(delta, "text")
-    if said is not None:
-        block["text"] = f"{block.get('text', '')}{said}"
-    more = text(delta, "toolUse", "input")
-    if more is not None:
-        begun = mapping(block, "toolUse")
-        block["toolUse"] = {**begun, "input": f"{text(begun, 'input') or ''}{more}"}
+def _block(name: str | None, place: int, pieces: Pieces) -> Json:
+    if name is None and (place, "input") not in pieces:
+        return {"text": pieces.joined((place, "text"))}
+    return {"toolUse": {"name": name, "input": pieces.joined((place, "input"))}}

@@ -65,6 +65,12 @@ def openai_messages(data: object) -> tuple[ChatMessage, ...]:
     )
 
 
+def are_messages(data: object) -> bool:
+    """Return whether ``data`` is a list of a chat's messages: other APIs' messages have no role."""
+    listed = items(data)
+    return bool(listed) and all(text(message, "role") for message in listed)
+
+
 def arguments_of(data: object) -> str:
     """Return a tool call's arguments as JSON text, empty when there are none."""
     return "" if data is None else as_json(data)

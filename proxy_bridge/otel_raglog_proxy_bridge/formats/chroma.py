@@ -103,8 +103,11 @@ def _filter(request: object) -> object:
 
 
 def _is_search(exchange: Exchange) -> bool:
-    return goes_to(exchange, "POST", "collections/*/search") and isinstance(
-        at(exchange.request, "searches"), list
+    searches = at(exchange.request, "searches")
+    return (
+        goes_to(exchange, "POST", "collections/*/search")
+        and isinstance(searches, list)
+        and all(isinstance(one, dict) for one in searches)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from otel_raglog_proxy_bridge.formats.addresses import ends, posts
+from otel_raglog_proxy_bridge.formats.chat_parts import are_messages
 from otel_raglog_proxy_bridge.formats.cohere_chat import (
     read_chat_v1,
     read_chat_v2,
@@ -13,21 +14,45 @@ from otel_raglog_proxy_bridge.formats.embed_parts import paired, text_of, vector
 from otel_raglog_proxy_bridge.formats.fields import at, count, items, mapping, text, texts
 from otel_raglog_proxy_bridge.formats.purposes import purpose_of
 from otel_raglog_proxy_bridge.formats.rank_parts import is_ranking, read_ranking
+from otel_raglog_proxy_bridge.formats.search_routes import on_host
 from otel_raglog_proxy_bridge.model import Api, CallStage, EmbedderReading, Exchange
 
 _HOSTS = ("cohere.com", "cohere.ai", "cohere.azure.com")
+_ASKED = frozenset(
+    {
+        "model",
+        "stream",
+        "chat_history",
+        "preamble",
+        "connectors",
+        "max_tokens",
+        "num_generations",
+        "k",
+        "p",
+    }
+)
+_ANSWERED = frozenset({"generation_id", "event_type", "generations", "finish_reason"})
 _MODEL_OPERATIONS = ("completions", "embeddings", "responses")
 
 
 def _is_cohere(exchange: Exchange) -> bool:
-    return exchange.host.endswith(_HOSTS) or "cohere" in exchange.segments
+    return on_host(exchange, *_HOSTS) or "cohere" in exchange.segments
 
 
-def _asks(exchange: Exchange, operation: str, *versions: str) -> bool:
-    """Return whether the path ends in ``operation`` of Cohere's, or of one of the versions."""
+def _asks(exchange: Exchange, operation: str, version: str) -> bool:
+    """Return whether the path ends in ``operation`` of Cohere's.
+
+    At other hosts it has the version before it, and one of the bodies has what Cohere's have:
+    anybody's chat may have a path like that.
+    """
     if not posts(exchange, operation):
         return False
-    return _is_cohere(exchange) or any(ends(exchange, version, operation) for version in versions)
+    if _is_cohere(exchange):
+        return True
+    answer = exchange.events[0] if exchange.events else exchange.response
+    return ends(exchange, version, operation) and not (
+        _ASKED.isdisjoint(mapping(exchange.request)) and _ANSWERED.isdisjoint(mapping(answer))
+    )
 
 
 def _is_embed(exchange: Exchange) -> bool:
@@ -62,7 +87,7 @@ def _is_chat_v1(exchange: Exchange) -> bool:
 
 
 def _is_chat_v2(exchange: Exchange) -> bool:
-    return _asks(exchange, "chat", "v2") and isinstance(at(exchange.request, "messages"), list)
+    return _asks(exchange, "chat", "v2") and are_messages(at(exchange.request, "messages"))
 
 
 def _is_generate(exchange: Exchange) -> bool:
@@ -78,7 +103,7 @@ def _is_summarize(exchange: Exchange) -> bool:
 
 
 def _is_other(exchange: Exchange) -> bool:
-    return exchange.host.endswith(_HOSTS) and exchange.segments[-1:] not in {
+    return on_host(exchange, *_HOSTS) and exchange.segments[-1:] not in {
         (operation,) for operation in _MODEL_OPERATIONS
     }
 

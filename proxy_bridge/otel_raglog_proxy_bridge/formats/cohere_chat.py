@@ -23,6 +23,7 @@ from otel_raglog_proxy_bridge.formats.fields import (
     name,
     text,
 )
+from otel_raglog_proxy_bridge.formats.pieces import Pieces
 from otel_raglog_proxy_bridge.formats.rank_parts import document_text
 from otel_raglog_proxy_bridge.formats.streams import events_in
 from otel_raglog_proxy_bridge.model import ChatMessage, Document, Exchange, LlmReading, ToolCall
@@ -39,6 +40,7 @@ SAMPLING = (
     "num_generations",
 )
 _TITLES = ("title", "url")
+_CALLED = ("name", "arguments")
 
 
 # ------------------------------------------------------------------------------- version 1
@@ -101,11 +103,12 @@ def _answer_v1(exchange: Exchange) -> Json:
     """Return the answer; a stream's last event holds it whole, but the stream may be cut."""
     if not exchange.events and text(exchange.response, "event_type") is None:
         return mapping(exchange.response)
-    gathered: dict[str, object] = {"text": "", "search_queries": [], "documents": []}
+    gathered: dict[str, object] = {"search_queries": [], "documents": []}
+    spoken: list[str] = []
     for event in events_in(exchange):
         kind = text(event, "event_type")
         if kind == "text-generation":
-            gathered["text"] = f"{gathered['text']}{text(event, 'text') or ''}"
+            spoken.append(text(event, "text") or "")
         elif kind == "search-queries-generation":
             gathered["search_queries"] = list(items(event, "search_queries"))
         elif kind == "search-results":
@@ -116,7 +119,7 @@ def _answer_v1(exchange: Exchange) -> Json:
             gathered["finish_reason"] = text(event, "finish_reason")
             whole = {key: value for key, value in mapping(event, "response").items() if value}
             gathered.update(whole)
-    return gathered
+    return {"text": "".join(spoken), **gathered}
 
 
 # ------------------------------------------------------------------------------- version 2
@@ -148,7 +151,8 @@ def _answer_v2(exchange: Exchange) -> Json:
     if not exchange.events:
         return mapping(exchange.response)
     spoken: list[str] = []
-    calls: dict[int, dict[str, str]] = {}
+    calls: dict[int, None] = {}
+    pieces = Pieces()
     end: Json = {}
     for event in exchange.events:
         kind, delta = text(event, "type"), mapping(event, "delta")
@@ -156,14 +160,17 @@ def _answer_v2(exchange: Exchange) -> Json:
             spoken.append(text(delta, "message", "content", "text") or "")
         elif kind in {"tool-call-start", "tool-call-delta"}:
             piece = mapping(delta, "message", "tool_calls", "function")
-            call = calls.setdefault(count(event, "index") or 0, {"name": "", "arguments": ""})
-            for key in call:
-                call[key] += text(piece, key) or ""
+            place = count(event, "index") or 0
+            calls.setdefault(place)
+            for key in _CALLED:
+                pieces.add((place, key), text(piece, key))
         elif kind == "message-end":
             end = delta
     message = {
         "content": "".join(spoken),
-        "tool_calls": [{"function": call} for call in calls.values()],
+        "tool_calls": [
+            {"function": {key: pieces.joined((place, key)) for key in _CALLED}} for place in calls
+        ],
     }
     return {**end, "message": message}
 

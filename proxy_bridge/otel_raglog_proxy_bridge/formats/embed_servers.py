@@ -1,9 +1,9 @@
-"""Embedding servers with shapes of their own: TEI's ``/embed`` and Pinecone's inference."""
+"""Embedding servers with shapes of their own: TEI's ``/embed``, Pinecone's inference, llama.cpp's."""
 
 from __future__ import annotations
 
 from otel_raglog_proxy_bridge.formats.addresses import posts
-from otel_raglog_proxy_bridge.formats.embed_parts import paired, text_of
+from otel_raglog_proxy_bridge.formats.embed_parts import numbered, paired, text_of
 from otel_raglog_proxy_bridge.formats.fields import at, count, items, mappings, text, texts, vector
 from otel_raglog_proxy_bridge.formats.purposes import purpose_of
 from otel_raglog_proxy_bridge.model import Api, CallStage, EmbedderReading, Exchange
@@ -13,7 +13,10 @@ _COUNTERS = ("tokenize", "detokenize")
 
 
 def _is_tei(exchange: Exchange) -> bool:
+    """Tell TEI by inputs that are texts, and an answer, if one came, that is a list."""
     inputs = at(exchange.request, "inputs")
+    if exchange.ok and isinstance(exchange.response, dict):
+        return False
     return any(posts(exchange, name) for name in _TEI) and (
         isinstance(inputs, str)
         or (isinstance(inputs, list) and not any(isinstance(item, dict) for item in inputs))
@@ -49,6 +52,22 @@ def _read_pinecone(exchange: Exchange) -> EmbedderReading:
     )
 
 
+def _is_llama_cpp(exchange: Exchange) -> bool:
+    return posts(exchange, "embedding") and bool(texts(exchange.request, "content"))
+
+
+def _read_llama_cpp(exchange: Exchange) -> EmbedderReading:
+    """Read pooled vectors, which newer servers put into a list; one for each token is none."""
+    inputs = texts(exchange.request, "content")
+    answered = numbered(exchange.response) or (exchange.response,)
+    found = (
+        vector(one, "embedding")
+        or (vector(one, "embedding", 0) if len(items(one, "embedding")) == 1 else None)
+        for one in answered
+    )
+    return EmbedderReading(inputs=inputs, vectors=paired(inputs, found))
+
+
 def _is_counting(exchange: Exchange) -> bool:
     return any(posts(exchange, name) for name in _COUNTERS)
 
@@ -67,6 +86,13 @@ APIS: tuple[Api, ...] = (
         "POST …/embed with inputs that have a text",
         _is_pinecone,
         _read_pinecone,
+    ),
+    Api(
+        "embed_servers.llama_cpp",
+        CallStage.EMBEDDER,
+        "POST …/embedding with a content",
+        _is_llama_cpp,
+        _read_llama_cpp,
     ),
     Api(
         "embed_servers.tokenize",

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from otel_raglog_proxy_bridge.formats.addresses import operation, posts
-from otel_raglog_proxy_bridge.formats.fields import at, count, items, mappings, text, vector
+from otel_raglog_proxy_bridge.formats.fields import (
+    at,
+    count,
+    items,
+    mapping,
+    mappings,
+    text,
+    vector,
+)
 from otel_raglog_proxy_bridge.formats.gemini import either, listed, parts_text
 from otel_raglog_proxy_bridge.formats.purposes import purpose_of
 from otel_raglog_proxy_bridge.formats.vectors import complete
@@ -33,26 +41,38 @@ def _read_embed(exchange: Exchange) -> EmbedderReading:
 
 
 def _is_predict(exchange: Exchange) -> bool:
-    first = at(exchange.request, "instances", 0)
-    return (
-        posts(exchange)
-        and operation(exchange)[1] == "predict"
-        and (text(first, "content") is not None or "embedding" in operation(exchange)[0])
-    )
+    """Tell an embedding model by its name, or by the bodies: other models take a content, too."""
+    if not posts(exchange) or operation(exchange)[1] != "predict":
+        return False
+    first, answered = at(exchange.request, "instances", 0), at(exchange.response, "predictions", 0)
+    if "embedding" in operation(exchange)[0]:
+        return True
+    if text(first, "content") is None:
+        return False
+    published = "publishers" in exchange.segments or either(first, "taskType") is not None
+    return bool(mapping(answered, "embeddings")) or (answered is None and published)
 
 
 def _read_predict(exchange: Exchange) -> EmbedderReading:
     asked = list(mappings(exchange.request, "instances"))
-    answered = [at(one, "embeddings") for one in mappings(exchange.response, "predictions")]
-    tokens = [count(one, "statistics", "token_count") for one in answered]
+    answered = list(mappings(exchange.response, "predictions"))
+    tokens = [count(one, "embeddings", "statistics", "token_count") for one in answered]
     counted = [one for one in tokens if one is not None]
     return EmbedderReading(
         model=operation(exchange)[0] or None,
-        inputs=tuple(found for one in asked if (found := text(one, "content")) is not None),
-        vectors=complete(vector(one, "values") for one in answered),
+        inputs=tuple(found for one in asked if (found := _given(one)) is not None),
+        vectors=complete(
+            vector(one, "embeddings", "values") or vector(one, "textEmbedding") for one in answered
+        ),
         tokens=sum(counted) if counted else None,
         purpose=purpose_of(*(text({"word": either(one, "taskType")}, "word") for one in asked)),
     )
+
+
+def _given(instance: object) -> str | None:
+    """Return an instance's text; those of multimodal models may have an image alone."""
+    found = text(instance, "content")
+    return text(instance, "text") if found is None else found
 
 
 APIS = (
@@ -66,7 +86,7 @@ APIS = (
     Api(
         "vertex.embeddings",
         CallStage.EMBEDDER,
-        "POST …:predict with instances that have a content, or of an embedding model",
+        "POST …:predict of an embedding model, by its name or answered by embeddings",
         _is_predict,
         _read_predict,
     ),

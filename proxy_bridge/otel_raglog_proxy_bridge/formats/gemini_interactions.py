@@ -22,6 +22,7 @@ from otel_raglog_proxy_bridge.formats.fields import (
     text,
 )
 from otel_raglog_proxy_bridge.formats.gemini import SAMPLING, listed, parts_text
+from otel_raglog_proxy_bridge.formats.pieces import Pieces
 from otel_raglog_proxy_bridge.model import (
     Api,
     CallStage,
@@ -31,9 +32,15 @@ from otel_raglog_proxy_bridge.model import (
     ToolCall,
 )
 
+_ANSWERED = ("outputs", "steps", "usage", "agent", "model")
+
 
 def _is_interaction(exchange: Exchange) -> bool:
-    return posts(exchange, "interactions") and at(exchange.request, "input") is not None
+    """Tell by an input, and an answer, if one came, of Google's: customers have some, too."""
+    if not posts(exchange, "interactions") or at(exchange.request, "input") is None:
+        return False
+    answer = mapping(exchange.response)
+    return not exchange.ok or not answer or any(key in answer for key in _ANSWERED)
 
 
 def _read_interaction(exchange: Exchange) -> LlmReading:
@@ -72,6 +79,7 @@ def _output(answer: Json) -> Iterator[Json]:
 def _streamed(events: tuple[object, ...]) -> list[Json]:
     """Return the parts that the events add up to, by their place."""
     parts: dict[int, dict[str, object]] = {}
+    pieces = Pieces()
     for event in events:
         kind, place = text(event, "event_type") or "", count(event, "index") or 0
         begun = mapping(event, "content") or mapping(event, "step")
@@ -79,20 +87,22 @@ def _streamed(events: tuple[object, ...]) -> list[Json]:
             parts[place] = dict(begun)
         delta = mapping(event, "delta")
         if text(delta, "type") == "text":
-            part = parts.setdefault(place, {"type": "text"})
-            part["text"] = (text(part, "text") or "") + (text(delta, "text") or "")
+            parts.setdefault(place, {"type": "text"})
+            pieces.add(place, text(delta, "text"))
         elif text(delta, "type") in {"function_call", "arguments_delta"}:
-            _add_call(parts.setdefault(place, {"type": "function_call"}), delta)
-    return [dict(parts[place]) for place in sorted(parts)]
+            part = parts.setdefault(place, {"type": "function_call"})
+            part["name"] = text(delta, "name") or part.get("name")
+            given = at(delta, "arguments")
+            if isinstance(given, str):
+                pieces.add(place, given)
+            elif given is not None:
+                part["arguments"] = given
+    return [_whole(parts[place], pieces.joined(place)) for place in sorted(parts)]
 
 
-def _add_call(part: dict[str, object], delta: Json) -> None:
-    part["name"] = text(delta, "name") or part.get("name")
-    given, begun = at(delta, "arguments"), part.get("arguments")
-    if isinstance(given, str):
-        part["arguments"] = (begun if isinstance(begun, str) else "") + given
-    elif given is not None:
-        part["arguments"] = given
+def _whole(part: Json, more: str) -> Json:
+    key = "text" if text(part, "type") == "text" else "arguments"
+    return {**part, key: (text(part, key) or "") + more} if more else part
 
 
 def _messages(request: object) -> Iterator[ChatMessage]:

@@ -43,7 +43,7 @@ SAMPLING = (
     "do_sample",
     "repetition_penalty",
 )
-_GENERATED = ("generated_text", "summary_text", "translation_text")
+_GENERATED = ("generated_text", "summary_text")
 
 
 def model_in_path(exchange: Exchange) -> str | None:
@@ -128,7 +128,9 @@ def is_embedding(exchange: Exchange) -> bool:
     """Return whether inputs are sent to an address of embeddings, or are answered by vectors."""
     if not posts(exchange) or not isinstance(at(exchange.request, "inputs"), str | list):
         return False
-    addressed = ends(exchange, "embed") or "feature-extraction" in exchange.segments
+    # Video and social sites have an embed, too, and answer with an object.
+    other = exchange.ok and isinstance(exchange.response, dict)
+    addressed = (ends(exchange, "embed") and not other) or "feature-extraction" in exchange.segments
     return addressed or bool(embedded(exchange.response))
 
 

@@ -8,6 +8,7 @@ from otel_raglog_proxy_bridge.formats.addresses import posts
 from otel_raglog_proxy_bridge.formats.chat_parts import chosen, content_of, role_of, said
 from otel_raglog_proxy_bridge.formats.fields import Json, at, count, items, mapping, mappings, text
 from otel_raglog_proxy_bridge.formats.openai import SAMPLING
+from otel_raglog_proxy_bridge.formats.pieces import Pieces
 from otel_raglog_proxy_bridge.model import (
     Api,
     CallStage,
@@ -23,7 +24,15 @@ def _is_conversation(exchange: Exchange) -> bool:
         posts(exchange)
         and "conversations" in exchange.segments[-3:]
         and isinstance(at(exchange.request, "inputs"), str | list)
+        and _may_answer(exchange)
     )
+
+
+def _may_answer(exchange: Exchange) -> bool:
+    """Return whether the answer, if one came, is a conversation's: helpdesks have some, too."""
+    if not exchange.ok or exchange.response is None:
+        return True
+    return any(key in mapping(exchange.response) for key in ("outputs", "conversation_id"))
 
 
 def _read_conversation(exchange: Exchange) -> LlmReading:
@@ -63,17 +72,19 @@ def _messages(request: object) -> Iterator[ChatMessage]:
 
 def _streamed(events: tuple[object, ...]) -> Iterator[Json]:
     """Yield the outputs that the events add up to: messages in pieces, calls by their id."""
-    calls: dict[str, dict[str, object]] = {}
+    names: dict[str, str | None] = {}
+    pieces = Pieces()
     for event in events:
         kind = text(event, "type")
         if kind == "message.output.delta":
             content = at(event, "content")
             yield {"content": content if isinstance(content, str) else [content]}
         elif kind == "function.call.delta":
-            call = calls.setdefault(text(event, "tool_call_id") or "", {"type": "function.call"})
-            call["name"] = text(event, "name") or call.get("name")
-            call["arguments"] = (text(call, "arguments") or "") + (text(event, "arguments") or "")
-    yield from calls.values()
+            called = text(event, "tool_call_id") or ""
+            names[called] = text(event, "name") or names.get(called)
+            pieces.add(called, text(event, "arguments"))
+    for called, name in names.items():
+        yield {"type": "function.call", "name": name, "arguments": pieces.joined(called)}
 
 
 APIS = (

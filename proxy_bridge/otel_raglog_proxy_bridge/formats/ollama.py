@@ -48,7 +48,7 @@ def _is_chat(exchange: Exchange) -> bool:
             at(one, "done") is not None and mapping(one, "message") for one in _answers(exchange)
         )
     request = exchange.request
-    return isinstance(at(request, "messages"), list) and text(request, "model") is not None
+    return bool(items(request, "messages")) and text(request, "model") is not None
 
 
 def _read_chat(exchange: Exchange) -> LlmReading:
@@ -100,7 +100,9 @@ def _reading(
 
 
 def _is_embed(exchange: Exchange) -> bool:
-    return posts(exchange, "api", "embed") and at(exchange.request, "input") is not None
+    request = exchange.request
+    named = text(request, "model") is not None
+    return posts(exchange, "api", "embed") and named and at(request, "input") is not None
 
 
 def _is_embeddings(exchange: Exchange) -> bool:
@@ -124,10 +126,14 @@ def _read_embeddings(exchange: Exchange) -> EmbedderReading:
 
 
 def _is_housekeeping(exchange: Exchange) -> bool:
-    """Models listed, fetched and loaded; a model is loaded by generating without a prompt."""
+    """Models listed, fetched and loaded; a model is loaded by generating from nothing."""
     segments = exchange.segments
     if posts(exchange, "api", "generate"):
         return text(exchange.request, "model") is not None and not text(exchange.request, "prompt")
+    if posts(exchange, "api", "chat"):
+        return text(exchange.request, "model") is not None and not items(
+            exchange.request, "messages"
+        )
     return any(
         before == "api" and named in _HOUSEKEEPING
         for before, named in pairwise(segments)
@@ -153,7 +159,7 @@ APIS = (
     Api(
         "ollama.embed",
         CallStage.EMBEDDER,
-        "POST …/api/embed with an input",
+        "POST …/api/embed with a model and an input",
         _is_embed,
         _read_embeddings,
     ),
@@ -167,7 +173,7 @@ APIS = (
     Api(
         "ollama.housekeeping",
         CallStage.IRRELEVANT,
-        "…/api/tags, show, pull and the like, and …/api/generate without a prompt",
+        "…/api/tags, show, pull and the like, …/api/generate without a prompt, chat without messages",
         _is_housekeeping,
     ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from otel_raglog_proxy_bridge.formats.addresses import after, ends, posts
 from otel_raglog_proxy_bridge.formats.chat_parts import (
+    are_messages,
     chosen,
     content_of,
     openai_messages,
@@ -49,7 +50,7 @@ SAMPLING = (
     "presence_penalty",
     "frequency_penalty",
 )
-_CHAT_TAILS = (("chat", "completions"), ("agents", "completions"), ("v1", "chat"))
+_CHAT_TAILS = (("chat", "completions"), ("agents", "completions"))
 _NAMED_AFTER = ("deployments", "engines", "serving-endpoints")
 
 
@@ -77,6 +78,8 @@ def _is_chat(exchange: Exchange) -> bool:
         return False
     asked = isinstance(at(exchange.request, "messages"), list)
     if asked and any(ends(exchange, *tail) for tail in _CHAT_TAILS):
+        return True
+    if ends(exchange, "v1", "chat") and are_messages(at(exchange.request, "messages")):
         return True
     unread = exchange.request is None
     if unread and ends(exchange, "chat", "completions"):
@@ -130,7 +133,9 @@ def _is_embeddings(exchange: Exchange) -> bool:
     if not posts(exchange):
         return False
     asked = at(exchange.request, "input") is not None
-    if asked and ends(exchange, "embeddings"):
+    answered = exchange.ok and exchange.response is not None
+    known = not answered or model_of(exchange) or isinstance(at(exchange.response, "data"), list)
+    if asked and known and ends(exchange, "embeddings"):
         return True
     return (asked or exchange.request is None) and any(
         at(item, "embedding") is not None for item in mappings(exchange.response, "data")

@@ -21,10 +21,11 @@ from otel_raglog_proxy_bridge.model import (
 def _is_streamed_run(exchange: Exchange) -> bool:
     if not posts(exchange) or "threads" not in exchange.segments:
         return False
-    streamed = at(exchange.request, "stream") is True or any(
+    asked = at(exchange.request, "assistant_id") or at(exchange.request, "tool_outputs")
+    streamed = (asked and at(exchange.request, "stream") is True) or any(
         (text(event, "object") or "").startswith("thread.") for event in exchange.events
     )
-    return streamed and (ends(exchange, "runs") or ends(exchange, "submit_tool_outputs"))
+    return bool(streamed) and (ends(exchange, "runs") or ends(exchange, "submit_tool_outputs"))
 
 
 def _read_run(exchange: Exchange) -> LlmReading:
@@ -69,14 +70,15 @@ def _messages(request: object, run: Json) -> Iterator[ChatMessage]:
 
 
 def _said(events: tuple[object, ...]) -> str:
-    deltas, whole = "", ""
+    deltas: list[str] = []
+    whole: list[str] = []
     for event in events:
         kind = text(event, "object")
         if kind == "thread.message.delta":
-            deltas += _values(mapping(event, "delta"))
+            deltas.append(_values(mapping(event, "delta")))
         elif kind == "thread.message":
-            whole += _values(mapping(event))
-    return deltas or whole
+            whole.append(_values(mapping(event)))
+    return "".join(deltas) or "".join(whole)
 
 
 def _values(message: Json) -> str:

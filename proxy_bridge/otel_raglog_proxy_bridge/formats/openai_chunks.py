@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from otel_raglog_proxy_bridge.formats.chat_parts import arguments_of, said
 from otel_raglog_proxy_bridge.formats.fields import Json, at, count, mapping, mappings, text
+from otel_raglog_proxy_bridge.formats.pieces import Pieces
 from otel_raglog_proxy_bridge.model import Exchange
 
 
@@ -20,23 +21,24 @@ def completion_of(exchange: Exchange) -> object:
 def assembled(events: tuple[object, ...]) -> Json:
     """Return the completion, of its first choice alone, whose chunks are ``events``."""
     message: dict[str, object] = {}
-    calls: list[dict[str, str]] = []
+    told, calls = Pieces(), _Calls()
     finish, usage = None, None
     for event in events:
         used = mapping(event, "usage") or mapping(event, "x_groq", "usage")
         usage = used or usage
         for choice in first_choices(event):
             delta = mapping(choice, "delta") or mapping(choice, "message")
-            _add(message, "content", said(at(delta, "content")))
-            _add(message, "refusal", text(delta, "refusal"))
+            told.add("content", said(at(delta, "content")))
+            told.add("refusal", text(delta, "refusal"))
             if mapping(delta, "context"):
                 message.setdefault("context", mapping(delta, "context"))
             if mapping(delta, "function_call"):
-                _add_call(calls, {"index": 0, "function": mapping(delta, "function_call")})
+                calls.add({"index": 0, "function": mapping(delta, "function_call")})
             for call in mappings(delta, "tool_calls"):
-                _add_call(calls, call)
+                calls.add(call)
             finish = text(choice, "finish_reason") or finish
-    message["tool_calls"] = [{"function": call} for call in calls]
+    message |= {key: told.joined(key) for key in ("content", "refusal") if key in told}
+    message["tool_calls"] = calls.whole()
     return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
 
 
@@ -47,23 +49,29 @@ def first_choices(event: object) -> Iterator[Json]:
             yield choice
 
 
-def _add(message: dict[str, object], key: str, more: str | None) -> None:
-    if more:
-        message[key] = f"{message.get(key, '')}{more}"
+class _Calls:
+    """Calls of tools, whose pieces are told apart by index; some servers number all alike."""
 
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._arguments = Pieces()
+        self._latest: dict[int | None, int] = {}
+        self._by_id: dict[tuple[int | None, str], int] = {}
 
-def _add_call(calls: list[dict[str, str]], piece: Json) -> None:
-    """Add a piece of a tool call to the call it continues, or begin one with it."""
-    index, identity = count(piece, "index"), text(piece, "id") or ""
-    name, arguments = (
-        text(piece, "function", "name") or "",
-        arguments_of(at(piece, "function", "arguments")),
-    )
-    key = "" if index is None else str(index)
-    for call in reversed(calls):
-        # Some servers number all calls alike and tell them apart by id.
-        if call["key"] == key and (not identity or identity == call["id"]):
-            call["name"] = call["name"] or name
-            call["arguments"] += arguments
-            return
-    calls.append({"key": key, "id": identity, "name": name, "arguments": arguments})
+    def add(self, piece: Json) -> None:
+        """Add a piece to the call that it continues, or begin one with it."""
+        index, identity = count(piece, "index"), text(piece, "id") or ""
+        name = text(piece, "function", "name") or ""
+        place = self._by_id.get((index, identity)) if identity else self._latest.get(index)
+        if place is None:
+            place = self._latest[index] = self._by_id[index, identity] = len(self._names)
+            self._names.append(name)
+        self._names[place] = self._names[place] or name
+        self._arguments.add(place, arguments_of(at(piece, "function", "arguments")))
+
+    def whole(self) -> list[Json]:
+        """Return the calls as a completion that came whole has them."""
+        return [
+            {"function": {"name": name, "arguments": self._arguments.joined(place)}}
+            for place, name in enumerate(self._names)
+        ]

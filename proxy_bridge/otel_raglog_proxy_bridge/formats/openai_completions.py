@@ -14,7 +14,8 @@ def _is_completion(exchange: Exchange) -> bool:
     if not posts(exchange) or ends(exchange, "chat", "completions"):
         return False
     asked = isinstance(at(exchange.request, "prompt"), str | list)
-    if asked and ends(exchange, "completions"):
+    known = model_of(exchange) or chosen(exchange.request, SAMPLING)
+    if asked and known and ends(exchange, "completions"):
         return True
     answers = exchange.events or (exchange.response,)
     return (asked or exchange.request is None) and any(
@@ -62,7 +63,7 @@ APIS = (
     Api(
         "openai.completions",
         CallStage.LLM,
-        "POST …/completions with a prompt, or a prompt answered by choices with a text",
+        "POST …/completions with a prompt and a model, or a prompt answered by choices with a text",
         _is_completion,
         _read_completion,
     ),

@@ -19,6 +19,7 @@ from otel_raglog_proxy_bridge.formats.fields import (
     text,
 )
 from otel_raglog_proxy_bridge.formats.openai import SAMPLING, model_of
+from otel_raglog_proxy_bridge.formats.pieces import Pieces
 from otel_raglog_proxy_bridge.model import (
     Api,
     CallStage,
@@ -31,6 +32,15 @@ from otel_raglog_proxy_bridge.model import (
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_DELTAS = {
+    "response.output_text.delta": ("message", "content"),
+    "response.refusal.delta": ("message", "content"),
+    "response.function_call_arguments.delta": ("function_call", "arguments"),
+    "response.custom_tool_call_input.delta": ("custom_tool_call", "input"),
+}
+"""Events that bring a piece: of which kind of item, and of which text of it."""
+
+_GROWING = ("content", "arguments", "input")
 _ASKED_BY = ("input", "prompt", "previous_response_id", "conversation")
 
 
@@ -38,9 +48,19 @@ def _is_response(exchange: Exchange) -> bool:
     if not posts(exchange):
         return False
     request = exchange.request
+    answered = text(_answer(exchange), "object") == "response" or any(
+        (text(event, "type") or "").startswith("response.") for event in exchange.events
+    )
     if request is not None and any(at(request, key) is not None for key in _ASKED_BY):
-        return ends(exchange, "responses")
-    return request is None and text(_answer(exchange), "object") == "response"
+        return ends(exchange, "responses") and (answered or _names_a_model(exchange))
+    return request is None and answered
+
+
+def _names_a_model(exchange: Exchange) -> bool:
+    """Return whether a model is asked: answers to surveys and forms are responses, too."""
+    request = exchange.request
+    kept = ("prompt", "previous_response_id", "conversation")
+    return bool(model_of(exchange)) or any(at(request, key) for key in kept)
 
 
 def _read_response(exchange: Exchange) -> LlmReading:
@@ -129,6 +149,7 @@ def _streamed_output(events: tuple[object, ...]) -> list[Json]:
     """
     done: dict[int, Json] = {}
     begun: dict[int, dict[str, object]] = {}
+    pieces = Pieces()
     for event in events:
         kind, place = text(event, "type") or "", count(event, "output_index") or 0
         delta = text(event, "delta") or ""
@@ -136,20 +157,17 @@ def _streamed_output(events: tuple[object, ...]) -> list[Json]:
             done[place] = mapping(event, "item")
         elif kind == "response.output_item.added":
             begun[place] = dict(mapping(event, "item"))
-        elif kind in {"response.output_text.delta", "response.refusal.delta"}:
-            item = begun.setdefault(place, {})
-            item["type"] = "message"
-            item["content"] = content_of(item.get("content")) + delta
-        elif kind == "response.function_call_arguments.delta":
-            _extend(begun.setdefault(place, {"type": "function_call"}), "arguments", delta)
-        elif kind == "response.custom_tool_call_input.delta":
-            _extend(begun.setdefault(place, {"type": "custom_tool_call"}), "input", delta)
+            pieces.forget(*((place, key) for key in _GROWING))
+        elif kind in _DELTAS:
+            item_kind, key = _DELTAS[kind]
+            begun.setdefault(place, {})["type"] = item_kind
+            pieces.add((place, key), delta)
+    for place, item in begun.items():
+        for key in _GROWING:
+            if (place, key) in pieces:
+                item[key] = content_of(item.get(key)) + pieces.joined((place, key))
     merged: dict[int, Json] = {**begun, **done}
     return [merged[place] for place in sorted(merged)]
-
-
-def _extend(item: dict[str, object], key: str, more: str) -> None:
-    item[key] = (text(item, key) or "") + more
 
 
 APIS = (

@@ -140,7 +140,8 @@ def _named(fields: Json, preferred: tuple[str, ...], depth: int) -> tuple[str | 
         if wanted in by_name and (passage := _as_text(fields[by_name[wanted]], depth)):
             return by_name[wanted], passage
     for key, value in fields.items():
-        if _plain(key) in _INNER_NAMES and depth < _DEEPEST:
+        named = _plain(key) in _INNER_NAMES or (isinstance(value, dict) and "inference" in value)
+        if named and depth < _DEEPEST:
             passage = _named(_opened(value), preferred, depth + 1)[1]
             if passage:
                 return None, passage

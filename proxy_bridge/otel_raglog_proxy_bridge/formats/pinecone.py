@@ -51,7 +51,9 @@ _OTHER_STARTS = frozenset(
 
 
 def _is_query(exchange: Exchange) -> bool:
-    request = mapping(exchange.request)
+    request, answer = mapping(exchange.request), mapping(exchange.response)
+    if exchange.ok and answer and "matches" not in answer and "results" not in answer:
+        return False
     return goes_to(exchange, "POST", "query") and (
         ("topK" in request or "top_k" in request) and any(key in request for key in _ASKED_BY)
     )

@@ -5,7 +5,7 @@ TEI, vLLM, Infinity, llama.cpp, Mixedbread, NVIDIA NIM, Pinecone, DashScope and 
 
 from __future__ import annotations
 
-from otel_raglog_proxy_bridge.formats.rank_parts import is_ranking, read_ranking
+from otel_raglog_proxy_bridge.formats.rank_parts import is_ranking, read_ranking, results_of
 from otel_raglog_proxy_bridge.model import Api, CallStage, Exchange
 
 _LAST = frozenset({"ranking", "rankings", "rank", "score", "scores", "cross-encoder"})
@@ -26,16 +26,21 @@ def _names_a_reranker(exchange: Exchange) -> bool:
 def _is_rerank(exchange: Exchange) -> bool:
     if exchange.call.method.upper() != "POST" or not _names_a_reranker(exchange):
         return False
+    surely = "rerank" in exchange.path.lower()
     if exchange.request is None and "request" in exchange.call.cut:
-        return "rerank" in exchange.path.lower()
-    return is_ranking(exchange.request)
+        return surely
+    if not is_ranking(exchange.request):
+        return False
+    # Sports have rankings and games have scores, too.
+    unanswered = not exchange.ok or exchange.response is None
+    return surely or unanswered or bool(results_of(exchange.response))
 
 
 APIS: tuple[Api, ...] = (
     Api(
         "rerank_servers.rerank",
         CallStage.RERANKER,
-        "POST …/rerank, …/ranking or …/score with a query and candidates",
+        "POST …/rerank with a query and candidates; …/ranking or …/score answered by scores, too",
         _is_rerank,
         read_ranking,
     ),

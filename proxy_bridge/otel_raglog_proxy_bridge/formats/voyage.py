@@ -7,6 +7,7 @@ from otel_raglog_proxy_bridge.formats.embed_parts import numbered, paired, text_
 from otel_raglog_proxy_bridge.formats.fields import at, count, items, mapping, text, texts, vector
 from otel_raglog_proxy_bridge.formats.purposes import purpose_of
 from otel_raglog_proxy_bridge.formats.rank_parts import is_ranking, read_ranking
+from otel_raglog_proxy_bridge.formats.search_routes import on_host
 from otel_raglog_proxy_bridge.model import Api, CallStage, EmbedderReading, Exchange, Vector
 
 _HOSTS = ("voyageai.com", "ai.mongodb.com")
@@ -17,7 +18,7 @@ def _is_embeddings(exchange: Exchange) -> bool:
     return (
         posts(exchange, "embeddings")
         and bool(texts(exchange.request, "input"))
-        and (exchange.host.endswith(_HOSTS) or "input_type" in mapping(exchange.request))
+        and (on_host(exchange, *_HOSTS) or "input_type" in mapping(exchange.request))
     )
 
 
@@ -34,11 +35,7 @@ def _has_inputs(exchange: Exchange) -> bool:
 
 
 def _is_rerank(exchange: Exchange) -> bool:
-    return (
-        exchange.host.endswith(_HOSTS)
-        and posts(exchange, "rerank")
-        and is_ranking(exchange.request)
-    )
+    return on_host(exchange, *_HOSTS) and posts(exchange, "rerank") and is_ranking(exchange.request)
 
 
 def _read_embeddings(exchange: Exchange) -> EmbedderReading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from otel_raglog_proxy_bridge.formats.fields import Json, at, items, mapping, mappings, name, text
@@ -26,26 +27,21 @@ from otel_raglog_proxy_bridge.model import (
     Search,
 )
 
-_OPERATORS = (
-    "nearText",
-    "nearVector",
-    "hybrid",
-    "bm25",
-    "ask",
-    "nearObject",
-    "nearImage",
-)
+_ASKING = ("nearText", "nearVector", "hybrid", "bm25", "ask", "nearObject", "nearImage")
+_GET = re.compile(r"\bGet\s*\{")
+_ASKED = re.compile(rf"\b(?:{'|'.join(_ASKING)})\s*:")
 _OTHER = frozenset(
     {"schema", "meta", "objects", "batch", "nodes", ".well-known", "backups", "graphql", "tenants"}
 )
 
 
 def _is_search(exchange: Exchange) -> bool:
+    """Tell Weaviate by its ``Get`` and an operator: other GraphQL services have that path, too."""
     query = text(exchange.request, "query") or ""
     return (
         goes_to(exchange, "POST", "v1/graphql")
-        and "Get" in query
-        and any(operator in query for operator in _OPERATORS)
+        and _GET.search(query) is not None
+        and _ASKED.search(query) is not None
     )
 
 
@@ -62,7 +58,7 @@ def _gets(request: object) -> list[tuple[Field, Field]]:
 
 def _asked(arguments: Json) -> Search:
     found = []
-    for operator in _OPERATORS:
+    for operator in _ASKING:
         given = arguments.get(operator)
         concepts = at(given, "concepts")
         words = [item for item in items(concepts) if isinstance(item, str)]

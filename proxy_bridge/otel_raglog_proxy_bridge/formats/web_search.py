@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from otel_raglog_proxy_bridge.formats.fields import Json, items, mapping, mappings, texts
+from otel_raglog_proxy_bridge.formats.fields import Json, at, items, mapping, mappings, text, texts
 from otel_raglog_proxy_bridge.formats.search_parts import (
     answered,
     count_in,
@@ -221,10 +221,19 @@ _READERS = ("scrape.serper.dev",)
 
 
 def _is_searxng(exchange: Exchange) -> bool:
-    """Return whether it asks SearXNG, which many run themselves, for JSON."""
-    return any(body.get("format") == "json" for body in _bodies(exchange)) and (
-        _SEARXNG.is_asked(exchange)
-    )
+    """Return whether it asks SearXNG, which many run themselves, for JSON.
+
+    Others take ``format``, too, such as geocoders and shops, but answer with something else.
+    """
+    asked = any(body.get("format") == "json" for body in _bodies(exchange))
+    return asked and _SEARXNG.is_asked(exchange) and _may_list_pages(exchange)
+
+
+def _may_list_pages(exchange: Exchange) -> bool:
+    if not exchange.ok or exchange.response is None:
+        return True
+    pages = at(exchange.response, "results")
+    return pages == [] or any(text(page, "url") for page in mappings(pages))
 
 
 def _is_other(exchange: Exchange) -> bool:

@@ -187,3 +187,12 @@ def test_a_mitmdump_that_is_not_there_is_said(tmp_path):
     done = run("bridge", "run", "--mitmdump", tmp_path / "mitmdump")
     assert done.exit_code == 2
     assert "--mitmdump" in done.output
+
+
+@pytest.mark.parametrize("command", ["analyze", "explain"])
+def test_what_became_of_the_calls_is_told_on_stderr(command):
+    """How many were of no run or of no stage, and what of a file is left out."""
+    done = run(command, SEQUENCE)
+    assert done.exit_code == 0
+    assert f"otel-raglog: {SEQUENCE}: " in done.stderr
+    assert "runs" in done.stderr.split(f"{SEQUENCE}: ")[1]

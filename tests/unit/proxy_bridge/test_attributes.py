@@ -21,3 +21,18 @@ def test_a_lone_surrogate_does_not_spoil_the_request():
     """JSON can escape it, protobuf could not hold it."""
     (item,) = attribute_items({"a": "x\ud800"})
     assert item["value"] == {"stringValue": "x?"}
+
+
+def test_numbers_that_json_cannot_hold_are_left_out_or_become_text():
+    """Neither NaN nor infinity is JSON; ``intValue`` has 64 bits."""
+    written = attribute_items({"a": float("nan"), "b": float("-inf"), "c": 10**30, "d": -(2**63)})
+    assert [(item["key"], *item["value"]) for item in written] == [
+        ("c", "stringValue"),
+        ("d", "stringValue"),
+    ]
+
+
+def test_keys_have_no_lone_surrogates_either():
+    """They are texts too."""
+    (item,) = attribute_items({"a\ud800": 1})
+    assert item["key"] == "a?"

@@ -6,22 +6,18 @@ import pytest
 from bridge_calls import Pipeline, document, vector_of
 
 from otel_raglog_proxy_bridge.linking import (
+    closeness,
+    direction_of,
     documents_in,
     is_in,
-    plain,
+    keys_of,
     same_vector,
-    shared_documents,
     stored_vectors,
-    tells,
     ties_of,
     words_shared,
 )
 from otel_raglog_proxy_bridge.model import Document
-
-
-def test_texts_are_compared_without_case_and_spaces():
-    """Templates wrap and indent."""
-    assert plain("  How\n much\tLEAVE ") == "how much leave"
+from otel_raglog_proxy_bridge.text_pieces import plain
 
 
 def test_a_vector_is_the_same_when_it_points_the_same_way():
@@ -34,6 +30,21 @@ def test_a_vector_is_the_same_when_it_points_the_same_way():
     assert not same_vector((0.0, 0.0), (1.0, 0.0))
 
 
+def test_a_vector_that_was_cut_is_still_the_same():
+    """Some models let clients cut vectors and normalise what is left."""
+    made = tuple(vector_of("leave") * 20)
+    assert same_vector(made, tuple(x / 9 for x in made[:128]))
+    assert not same_vector(tuple(vector_of("laptops") * 20), made[:128])
+
+
+def test_the_closest_direction_is_told():
+    """Questions that differ in one letter have vectors that are nearly the same."""
+    one = direction_of(tuple(map(float, range(1, 100))))
+    other = direction_of((*map(float, range(1, 64)), 66.0, *map(float, range(65, 100))))
+    assert closeness(one, one) > closeness(one, other) > 0
+    assert closeness(direction_of((float("nan"),)), one) == 0
+
+
 def test_a_document_is_in_a_prompt_by_its_beginning():
     """Prompts cut documents; a word or two tell nothing."""
     text = "Annual leave is 27 days. " * 40
@@ -44,12 +55,12 @@ def test_a_document_is_in_a_prompt_by_its_beginning():
     assert not is_in("anything", None)
 
 
-def test_documents_are_shared_by_text_or_by_id():
-    """Where a text is known it decides."""
-    known = [Document("1", "Annual leave"), Document("2")]
-    assert shared_documents([Document(None, "annual  LEAVE")], known) == 1
-    assert shared_documents([Document("2"), Document("3")], known) == 1
-    assert shared_documents([Document("1", "Other text")], known) == 0
+def test_documents_are_known_again_by_text_or_by_id():
+    """The text comes first: it decides where it is known. An id is no text."""
+    assert next(keys_of(Document("1", "Annual  LEAVE"))) == "annual leave"
+    assert [*keys_of(Document("1", "Annual leave"))][1:] == [*keys_of(Document("1"))]
+    assert [*keys_of(Document("annual leave"))] != [*keys_of(Document(None, "annual leave"))]
+    assert [*keys_of(Document())] == []
 
 
 def test_ties_of_a_model_hold_what_it_was_shown_and_what_it_asked_for():
@@ -60,12 +71,6 @@ def test_ties_of_a_model_hold_what_it_was_shown_and_what_it_asked_for():
     assert ties.seen == "be brief leave?"
     assert ties.last_seen == "leave?"
     assert "annual leave" in ties.said
-
-
-@pytest.mark.parametrize(("text", "enough"), [("a", False), ("how much leave", True), ("abcdefghijkl", True), ("two words", False)])  # fmt: skip
-def test_short_texts_tell_nothing(text, enough):
-    """They are found anywhere."""
-    assert tells(text) == enough
 
 
 def test_words_shared_is_a_share():

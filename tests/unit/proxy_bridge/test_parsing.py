@@ -52,3 +52,17 @@ def test_a_form_is_its_fields_and_json_lines_are_a_list():
 def test_what_is_no_json_is_none(text):
     """Nor does nesting break the parser."""
     assert parse_json(text) is None
+
+
+def test_marks_that_json_may_hold_end_no_line():
+    """Only line feeds and carriage returns do, in streams and in JSON lines."""
+    for mark in ("\u2028", "\u2029", "\x85"):
+        text = f"a{mark}b"
+        piece = f'{{"text": "{text}"}}'
+        assert events_of(f"data: {piece}\r\n\r\n") == ({"text": text},)
+        assert events_of(f"{piece}\r{piece}\n") == ({"text": text},) * 2
+
+
+def test_lines_of_plain_text_are_no_events():
+    """Nor are numbers: a line is an object or a list."""
+    assert events_of("7\nnull\ntrue\n") == ()

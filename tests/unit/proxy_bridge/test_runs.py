@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bridge_calls import SECOND, Pipeline, ids_of
 
 from otel_raglog_proxy_bridge.fronts import FrontCall
@@ -270,3 +272,115 @@ def test_a_run_with_too_many_calls_is_closed():
     app = Pipeline()
     runs = grouped(*(app.embed("The very same question") for _ in range(7)), most_calls=3)
     assert [len(run.calls) for run in runs] == [3, 3, 1]
+
+
+def test_bodies_of_open_runs_are_bounded():
+    """A few prompts may be as long as many runs: the oldest run is closed."""
+    app = Pipeline()
+    calls = [app.chat(f"Prompt {n} of a lot of text " * 100, f"Said number {n}") for n in range(6)]
+    size = len(calls[0].call.request_body)
+    runs = []
+    grouper = Grouper(GroupingOptions(most_characters=3 * size))
+    for call in calls:
+        runs += grouper.add(call)
+        assert grouper.open_runs <= 3
+    assert len(runs) == 3
+
+
+def test_a_front_call_waits_for_the_end_of_its_stream():
+    """A client that has read the last word may answer before the model's stream has ended."""
+    app = Pipeline()
+    grouper = Grouper()
+    grouper.begin_front("f1", 1_000 * SECOND)
+    grouper.add(app.at(0.1).embed("leave"))
+    chat = app.at(1).chat(f"{LEAVE} leave", "27 days", took=2.5)
+    grouper.begin(chat.call.id, chat.call.started_ns)
+    assert grouper.end_front(front("f1", 0, 3, "leave", "27 days"), "f1") == ()
+    assert grouper.tick(1_003 * SECOND) == ()
+    later = app.at(3.2).embed("another question")
+    grouper.add(later)
+    grouper.add(chat)
+    (run,) = grouper.tick(1_004 * SECOND)
+    assert ids_of(run) == ["c1", "c2"]
+    assert [ids_of(left) for left in grouper.flush()] == [["c3"]]
+
+
+def test_a_front_call_does_not_wait_for_ever():
+    """A call that never ends is given up after a while, and when all is flushed."""
+    for how in ("tick", "flush"):
+        grouper = Grouper(GroupingOptions(quiet_seconds=5))
+        grouper.begin_front("f1", 1_000 * SECOND)
+        grouper.begin("c9", 1_001 * SECOND)
+        assert grouper.end_front(front("f1", 0, 3, "leave", "27"), "f1") == ()
+        assert grouper.tick(1_007 * SECOND) == ()
+        (run,) = grouper.tick(1_008 * SECOND) if how == "tick" else grouper.flush()
+        assert run.front.answer == "27"
+
+
+def test_a_front_call_that_never_ends_does_not_spoil_others():
+    """After a while it no longer competes for calls; those that hang on it alone are its own."""
+    app = Pipeline()
+    grouper = Grouper()
+    grouper.begin_front("stuck", 0)
+    grouper.begin_front("f1", 1_000 * SECOND)
+    grouper.add(app.chat("Words that tell nothing", "Nor do these"))
+    (run,) = grouper.end_front(front("f1", 0, 4, "leave", "27"), "f1")
+    assert ids_of(run) == ["c1"]
+    grouper.add(app.at(9).embed("leave"))
+    (run,) = grouper.end_front(front("stuck", -1_000, 20, "leave", "27"), "stuck")
+    assert ids_of(run) == ["c2"]
+
+
+def test_indexing_during_a_question_is_not_its():
+    """Vectors that are stored were made of passages."""
+    app = Pipeline()
+    grouper = Grouper()
+    grouper.begin_front("f1", 1_000 * SECOND)
+    grouper.add(app.embed("leave"))
+    passages = app.embed("A passage of the book")
+    grouper.add(passages)
+    store = app.search("x")
+    stored = replace(
+        store.exchange, request={"points": [{"vector": list(passages.reading.vectors[0])}]}
+    )
+    grouper.add(replace(store, exchange=stored, reading=None))
+    (run,) = grouper.end_front(front("f1", 0, 9, "leave", "27"), "f1")
+    assert ids_of(run) == ["c1"]
+
+
+def test_calls_without_the_trace_of_a_front_call_are_its_too():
+    """Not every client passes headers on."""
+    app = Pipeline()
+    grouper = Grouper()
+    trace = "a" * 32
+    grouper.begin_front("f1", 1_000 * SECOND, trace)
+    grouper.add(app.chat("Is it allowed to ask that?", "Yes"))
+    grouper.add(app.embed("leave", trace=trace))
+    (run,) = grouper.end_front(front("f1", 0, 9, "leave", "27"), "f1")
+    assert ids_of(run) == ["c1", "c2"]
+
+
+def test_the_same_question_asked_twice_at_once_at_the_front_is_two_runs():
+    """The marks tell that there are two: a call that is made again is the other's."""
+    app = Pipeline()
+    for overlap in (0, 0.5):
+        grouper = Grouper()
+        app.at(0)
+        grouper.begin_front("f1", 1_000 * SECOND)
+        steps = [
+            lambda: app.embed("How much leave is there?"),
+            lambda: app.search("How much leave is there?", LEAVE),
+            lambda: app.chat(f"{LEAVE} How much leave is there?", "There are 27 days"),
+        ]
+        if overlap:
+            grouper.add(steps[0]())
+        grouper.begin_front("f2", app.now)
+        if not overlap:
+            grouper.add(steps[0]())
+        for step in (steps[0], steps[1], steps[1], steps[2], steps[2]):
+            grouper.add(step())
+        told = ("How much leave is there?", "There are 27 days")
+        (one,) = grouper.end_front(front("f1", 0, 20, *told), "f1")
+        (two,) = grouper.end_front(front("f2", 0, 21, *told), "f2")
+        assert [len(one.calls), len(two.calls)] == [3, 3]
+        assert grouper.flush() == ()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import pytest
 from bridge_calls import Pipeline
 
 from otel_raglog_proxy_bridge.fronts import FrontCall
@@ -226,3 +228,46 @@ def test_a_call_of_no_run_has_no_root():
     """A lone embedding or chat is the span itself."""
     (span,) = spans_of(run_of(Pipeline().embed("Some passage to be stored")))
     assert "parentSpanId" not in span
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"url": "http://[::1"},
+        {"url": "http://x/\ud800", "id": "\udfff", "method": "\ud83d", "error": "\ud800"},
+        {"started_ns": -5, "ended_ns": -9},
+        {"started_ns": 2**70, "ended_ns": 2**71},
+        {"started_ns": 10, "ended_ns": 5},
+        {"status": 10**30},
+    ],
+)
+def test_odd_calls_become_spans_that_can_be_read(odd):
+    """Whatever a file says: URLs that are none, lone surrogates, times before or after time."""
+    run = rag_run()
+    call = replace(run.calls[0].call, **odd)
+    first = replace(run.calls[0], exchange=replace(run.calls[0].exchange, call=call))
+    front = FrontCall(replace(call, id="front"), "leave\ud800?", "27")
+    for chosen in (None, front):
+        written = run_to_spans(replace(run, calls=(first, *run.calls[1:]), front=chosen), "shop")
+        json.dumps(written.resource_spans, allow_nan=False, ensure_ascii=False).encode()
+        (scope,) = written.resource_spans["scopeSpans"]
+        for span in scope["spans"]:
+            started, ended = int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])
+            assert 0 <= started <= ended < 2**64
+            assert len(span["spanId"]) == 16
+
+
+def test_names_are_short_whatever_a_model_is_called():
+    """They are shown in lists."""
+    run = run_of(Pipeline().call(LlmReading("m" * 10_000, (ChatMessage("user", "x"),), "y")))
+    assert all(len(span["name"]) <= 200 for span in spans_of(run))
+
+
+def test_what_is_no_json_in_metadata_and_parameters_is_told_as_text():
+    """Mappings may read anything."""
+    app = Pipeline()
+    search = RetrieverReading((Search("q", None, ()),), 4, {"year": b"2024"})
+    chat = LlmReading("m", (ChatMessage("user", "x"),), "y", parameters={"stop": {1}})
+    run = run_of(app.call(search))
+    assert "2024" in of_kind(run, "RETRIEVER")[0]["metadata"]
+    assert "{1}" in of_kind(run_of(app.call(chat)), "LLM")[0]["llm.invocation_parameters"]

@@ -159,3 +159,24 @@ def test_what_looks_like_a_retriever_is_none(call):
 def test_an_error_is_no_retriever():
     """It shows nothing."""
     assert tell_retriever(search_call(status=500)) is None
+
+
+def test_an_analysis_of_the_text_is_no_search():
+    """Sentences of what was sent come back with scores of their own."""
+    text = "The night ferry leaves late today. Dogs are welcome on the deck."
+    parts = [{"text": {"content": part}, "score": 0.2} for part in text.split(". ")]
+    assert tell_retriever(exchange_of({"content": text}, {"sentences": parts})) is None
+
+
+def test_descriptions_that_are_all_scored_alike_are_records():
+    """Code hosts answer a search so."""
+    about = "All about ferries that leave the island late at night in any weather"
+
+    def found(*scores):
+        return {
+            "items": [{"id": i, "description": about, "score": s} for i, s in enumerate(scores)]
+        }
+
+    assert tell_retriever(exchange_of({"q": QUESTION}, found(1.0, 1.0))) is None
+    assert tell_retriever(exchange_of({"q": QUESTION}, found(1.0))) is None
+    assert tell_retriever(exchange_of({"q": QUESTION}, found(0.9, 0.4))) is not None

@@ -149,3 +149,23 @@ NO_RERANKERS = {
 def test_what_looks_like_a_reranker_is_none(request_, response):
     """Rather nothing than a wrong stage."""
     assert tell_reranker(exchange_of(request_, response)) is None
+
+
+def test_a_short_list_of_numbers_is_no_embedding_unless_named_so():
+    """A forecast for a text is not."""
+    numbers = [0.125 * place + 0.01 for place in range(9)]
+
+    def told_by(key, values):
+        return tell_embedder(exchange_of({"input": "the hall's temperature"}, {key: values}))
+
+    assert told_by("forecast", numbers) is None
+    assert told_by("vector", numbers) is not None
+    assert told_by("forecast", numbers * 8) is not None
+
+
+def test_a_long_ranking_by_text_is_told():
+    """Thirty thousand documents that are told again in other order."""
+    documents = [f"Document number {place}" for place in range(30_000)]
+    ranked = [{"content": text, "score": 0.5} for text in reversed(documents)]
+    exchange = exchange_of({"query": QUESTION, "docs": documents}, {"outcome": ranked})
+    assert tell_reranker(exchange) is not None

@@ -63,3 +63,9 @@ def test_tokens_from_the_cache_were_read_too():
     usage = {"input_tokens": 1, "cache_read_input_tokens": 10, "output_tokens": 2}
     reading = read(exchange_of("/v1/messages", ASKED, {"type": "message", "usage": usage}))
     assert reading.prompt_tokens == 11
+
+
+def test_messages_without_roles_are_no_chat():
+    """Text messages and mails are sent to such addresses, too."""
+    sms = {"messages": [{"to": "+1", "text": "The ferry is late"}]}
+    assert told(exchange_of("/messages", sms, {"messages": [{"status": "sent"}]})) is None

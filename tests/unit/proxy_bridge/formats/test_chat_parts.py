@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from otel_raglog_proxy_bridge.formats.chat_parts import (
+    are_messages,
     arguments_of,
     chosen,
     content_of,
@@ -80,3 +81,18 @@ def test_arguments_are_json_text():
     assert arguments_of({"a": 1}) == '{"a": 1}'
     assert arguments_of('{"a": ') == '{"a": '
     assert arguments_of(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ([{"role": "user", "content": "Hi"}, {"role": "assistant"}], True),
+        ([{"role": "user"}, {"to": "+1", "text": "Hi"}], False),
+        ([], False),
+        ("Hi", False),
+        ([None], False),
+    ],
+)
+def test_messages_of_a_chat_have_roles(data, expected):
+    """Short messages, mails and posts are messages, too."""
+    assert are_messages(data) is expected

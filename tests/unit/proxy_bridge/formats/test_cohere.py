@@ -12,7 +12,11 @@ CHAT = {"messages": [{"role": "user", "content": "a"}], "model": "m"}
     ("url", "request_", "expected"),
     [
         ("https://api.cohere.ai/chat", {"message": "a"}, "cohere.chat_v1"),
-        ("/v1/chat", {"message": "a"}, "cohere.chat_v1"),
+        ("/v1/chat", {"message": "a", "stream": False}, "cohere.chat_v1"),
+        ("/v1/chat", {"message": "a"}, None),
+        ("/v2/chat", {"messages": [{"id": 1, "body": "a"}]}, None),
+        ("/v1/generate", {"prompt": "a", "template": "t"}, None),
+        ("https://notcohere.com/models", {}, None),
         ("/cohere/chat", {"message": "a"}, "cohere.chat_v1"),
         ("/chat", {"message": "a"}, None),
         ("/v2/chat", CHAT, "cohere.chat_v2"),

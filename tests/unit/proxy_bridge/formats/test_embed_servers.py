@@ -14,6 +14,7 @@ from call_exchanges import exchange_of, told
         ("/embed", {"inputs": [{"text": "a"}]}, "embed_servers.pinecone"),
         ("/embed", {"texts": ["a"]}, "cohere.embed"),
         ("/api/embed", {"model": "m", "input": "a"}, "ollama.embed"),
+        ("/embedding", {"content": "a"}, "embed_servers.llama_cpp"),
         ("/detokenize", {"ids": [1]}, "embed_servers.tokenize"),
         ("/embed", {}, None),
     ],

@@ -31,3 +31,12 @@ def test_an_embedding_that_is_missing_leaves_none():
     assert reading.inputs == ("a", "b")
     assert reading.vectors == ()
     assert reading.tokens is None
+
+
+def test_a_classifier_of_texts_embeds_nothing():
+    """It takes a content, too, but answers with labels."""
+    asked = {"instances": [{"mimeType": "text/plain", "content": "a"}]}
+    labels = {"predictions": [{"displayNames": ["x"], "confidences": [0.9]}]}
+    path = "/v1/projects/p/locations/l/endpoints/123:predict"
+    assert told(exchange_of(path, asked, labels)) is None
+    assert told(exchange_of(path, asked)) is None

@@ -55,3 +55,9 @@ def test_vectors_of_tokens_are_none_of_a_text():
     assert embedded([[1, 2], [3, 4]]) == ((1.0, 2.0), (3.0, 4.0))
     assert embedded([[[1, 2]]]) == ()
     assert embedded({"error": "x"}) == ()
+
+
+def test_a_translation_is_no_generation():
+    """It puts a given text into other words, and has no part in a pipeline's stages."""
+    answer = [{"translation_text": "My name is hare"}]
+    assert told(exchange_of("/models/x/t5", {"inputs": "Mein Name ist Hase"}, answer)) is None

@@ -48,3 +48,10 @@ def test_an_error_is_a_call_without_an_answer():
     reading = read(exchange_of("/api/chat", ASKED, {"error": "not found"}, status=404))
     assert reading.answer is None
     assert reading.model == "l"
+
+
+def test_a_model_that_is_loaded_says_nothing():
+    """A chat without messages loads it, or unloads it."""
+    answer = {"message": {"role": "assistant", "content": ""}, "done_reason": "load", "done": True}
+    asked = {"model": "m", "messages": []}
+    assert told(exchange_of("/api/chat", asked, answer)) == "ollama.housekeeping"

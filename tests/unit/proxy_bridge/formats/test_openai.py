@@ -112,3 +112,11 @@ def test_vectors_stand_in_the_order_of_their_inputs():
     first, second = {"index": 0, "embedding": [1]}, {"index": 1, "embedding": "AAAAPw=="}
     assert vectors_of({"data": [second, first]}) == ((1.0,), (0.5,))
     assert vectors_of({"data": [{"index": 1, "embedding": None}, first]}) == ()
+
+
+def test_a_chat_of_people_is_none():
+    """Support desks have such addresses; their messages have no role."""
+    assert (
+        told(exchange_of("/v1/chat", {"messages": [{"id": 1, "body": "Anybody there?"}]})) is None
+    )
+    assert told(exchange_of("/v1/chat", MESSAGES)) == "openai.chat"

@@ -84,3 +84,24 @@ def test_only_the_first_choice_is_looked_at():
     """One without an index is the first."""
     choices = [{"index": 1, "delta": {}}, {"index": 0}, {"delta": {}}, 7]
     assert list(first_choices({"choices": choices})) == [{"index": 0}, {"delta": {}}]
+
+
+def test_pieces_of_many_calls_go_to_the_call_that_they_continue():
+    """By index and id; a piece without an id continues the latest of its index."""
+
+    def chunk(index, arguments, **more):
+        function = {"arguments": arguments, **more.pop("function", {})}
+        call = {"index": index, "function": function, **more}
+        return {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+
+    events = (
+        chunk(0, "1", id="a", function={"name": "f"}),
+        chunk(0, "2", id="b", function={"name": "g"}),
+        chunk(0, "3"),
+        chunk(0, "4", id="a"),
+    )
+    message = assembled(events)["choices"][0]["message"]
+    assert [call["function"] for call in message["tool_calls"]] == [
+        {"name": "f", "arguments": "14"},
+        {"name": "g", "arguments": "23"},
+    ]

@@ -11,8 +11,10 @@ TEXT = {"choices": [{"index": 0, "text": "Ho"}]}
 @pytest.mark.parametrize(
     ("path", "request_body", "response", "name"),
     [
-        ("/v1/completions", {"prompt": "Hi"}, None, "openai.completions"),
-        ("/v1/completions", {"prompt": [1, 2]}, None, "openai.completions"),
+        ("/v1/completions", {"prompt": "Hi", "model": "m"}, None, "openai.completions"),
+        ("/v1/completions", {"prompt": "Hi", "max_tokens": 4}, None, "openai.completions"),
+        ("/v1/completions", {"prompt": "p1", "user": "u1"}, {"completed": True}, None),
+        ("/v1/completions", {"prompt": [1, 2], "model": "m"}, None, "openai.completions"),
         ("/v1/engines/e/completions", {"prompt": "Hi"}, None, "openai.completions"),
         ("/inference", {"prompt": "Hi"}, TEXT, "openai.completions"),
         ("/inference", None, TEXT, "openai.completions"),

@@ -13,7 +13,9 @@ ANSWERED = {"object": "response", "status": "completed", "output": []}
 @pytest.mark.parametrize(
     ("path", "request_body", "response", "name"),
     [
-        ("/v1/responses", {"input": "Hi"}, None, "openai.responses"),
+        ("/v1/responses", {"input": "Hi", "model": "m"}, None, "openai.responses"),
+        ("/v1/responses", {"input": "Hi"}, ANSWERED, "openai.responses"),
+        ("/v1/responses", {"input": "I liked it", "survey": "s"}, {"status": "stored"}, None),
         ("/openai/responses?api-version=1", {"prompt": {"id": "p"}}, None, "openai.responses"),
         ("/v1/responses", None, ANSWERED, "openai.responses"),
         ("/v1/responses", {"question": "Hi"}, None, None),
@@ -33,7 +35,7 @@ def test_outputs_of_tools_are_messages_of_tools():
         {"type": "custom_tool_call_output", "output": {"a": 1}},
         {"type": "item_reference", "id": "x"},
     ]
-    assert read(exchange_of("/v1/responses", {"input": asked})).messages == (
+    assert read(exchange_of("/v1/responses", {"model": "m", "input": asked})).messages == (
         ChatMessage("tool", "one"),
         ChatMessage("tool", '{"a": 1}'),
     )

@@ -101,3 +101,10 @@ def test_deep_objects_are_given_up():
     for _ in range(20):
         payload = {"metadata": payload}
     assert passage_in(payload) is None
+
+
+def test_a_field_that_is_embedded_where_it_is_kept_has_its_text_within():
+    """As Elasticsearch keeps semantic texts."""
+    assert (
+        passage_in({"title": "T", "about": {"text": "A passage", "inference": {}}}) == "A passage"
+    )

@@ -60,3 +60,19 @@ def test_a_request_that_was_cut_is_told_by_its_path():
         call = exchange_of(path, '{"query": "q", "documents": ["a').call
         call = dataclasses.replace(call, cut=frozenset({"request"}))
         assert APIS[0].recognises(parse(call)) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "response", "expected"),
+    [
+        ("/api/score", {"score": 31}, None),
+        ("/rankings", {"rankings": ["a", "b"]}, None),
+        ("/rankings", {"rankings": [{"index": 1, "logit": 0.5}]}, "rerank_servers.rerank"),
+        ("/rankings", None, "rerank_servers.rerank"),
+        ("/rerank", {"results": []}, "rerank_servers.rerank"),
+    ],
+)
+def test_scores_and_rankings_of_other_things_are_none(path, response, expected):
+    """Games and sports have such addresses; a reranker answers with scores of the candidates."""
+    asked = {"query": "tennis", "items": ["a", "b"]}
+    assert told(exchange_of(path, asked, response)) == expected

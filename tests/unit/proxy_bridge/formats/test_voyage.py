@@ -32,3 +32,9 @@ def test_chunks_of_documents_stay_in_order():
     reading = read(exchange_of("/v1/contextualizedembeddings", request, answer))
     assert reading.inputs == ("a", "b", "c")
     assert reading.vectors == ()
+
+
+def test_a_host_with_a_name_that_ends_alike_is_another():
+    """Whose it is, nobody knows."""
+    asked = {"model": "m", "input": ["a"]}
+    assert told(exchange_of("https://notvoyageai.com/v1/embeddings", asked)) == "openai.embeddings"

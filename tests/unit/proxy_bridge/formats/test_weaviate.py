@@ -50,3 +50,9 @@ def test_each_operator_says_what_is_asked(arguments, query, vector):
 def test_a_query_that_cannot_be_read_has_no_searches():
     """It stays a search."""
     assert read(exchange_of("/v1/graphql", {"query": "{Get{Doc(bm25: {quer"})).searches == ()
+
+
+def test_another_service_with_the_same_address_is_no_search():
+    """Hasura's tasks are neither asked nor got from an index."""
+    tasks = {"query": "query GetTasks { tasks(limit: 5) { id ask } }"}
+    assert told(exchange_of("/v1/graphql", tasks, {"data": {"tasks": []}})) == "weaviate.other"

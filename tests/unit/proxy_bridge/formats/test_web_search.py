@@ -71,3 +71,12 @@ def test_a_form_is_read_like_a_query_string():
     """SearXNG takes both."""
     exchange = exchange_of("/search?q=a&format=json")
     assert read(exchange).searches[0].query == "a"
+
+
+def test_a_geocoder_that_is_asked_for_json_is_no_search():
+    """Nominatim has SearXNG's address and options, but answers with a list of places."""
+    url = "https://nominatim.example/search?q=Downing+Street&format=json"
+    places = [{"place_id": 1, "display_name": "10 Downing Street, London"}]
+    assert told(exchange_of(url, None, places, method="GET")) is None
+    found = {"results": [{"url": "https://a.example", "content": "A"}]}
+    assert told(exchange_of(url, None, found, method="GET")) == "web_search.searxng"
