@@ -10,9 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "support"))
-sys.path.insert(0, str(TESTS / "contract"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "contract"))
 
 from call_samples import call_of
 from test_call_formats import STREAMS
