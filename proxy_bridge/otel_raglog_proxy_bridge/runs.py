@@ -280,7 +280,11 @@ class Grouper:
             and not (traced and thread.traces)  # another trace, where traces tell
         ]
         mine = [*traced, *(thread for thread in could if thread.fronts == {call_id})]
-        told = [each for each in could if each not in mine and _tells_of(each, front)]
+        left = [each for each in could if each not in mine]
+        told = [each for each in left if _has_question(each, front)]
+        if not any(_has_answer(each, front) for each in told):
+            # Only now: other questions may well have the same answer.
+            told += [each for each in left if each not in told and _has_answer(each, front)]
         # Where the same was asked twice at once, each has one of the threads that are alike.
         for thread in sorted(told, key=lambda each: not _has_answer(each, front)):
             if not any(other.repeats(read.call) for other in mine for read in thread.calls):
@@ -293,11 +297,8 @@ def _has_answer(thread: Thread, front: FrontCall) -> bool:
     return any(is_in(answer, said) for said in thread.answers)
 
 
-def _tells_of(thread: Thread, front: FrontCall) -> bool:
-    """Whether the thread's answer is in the front's, or the front's question is in the thread."""
+def _has_question(thread: Thread, front: FrontCall) -> bool:
     question = plain(front.question)
-    if _has_answer(thread, front):
-        return True
     if question in thread.asked or question in thread.parts:
         return True
     return any(is_in(asked, question) for asked in thread.asked) or any(

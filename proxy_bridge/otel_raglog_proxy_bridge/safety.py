@@ -11,6 +11,7 @@ from otel_raglog_proxy_bridge.masking import mask_body, mask_text
 from otel_raglog_proxy_bridge.model import Call, Side
 from otel_raglog_proxy_bridge.safe_urls import mask_url
 from otel_raglog_proxy_bridge.secret_names import is_secret_header
+from otel_raglog_proxy_bridge.trace_headers import is_traceparent
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -147,6 +148,8 @@ def _headers(headers: Headers, rules: SafetyRules, notes: list[str]) -> dict[str
     try:
         for name, value in headers:
             lowered = name.lower()
+            if lowered == "traceparent" and not is_traceparent(value):
+                continue  # whatever it is, it is not what belongs there
             if lowered in kept:
                 before = f"{found[lowered]}, " if lowered in found else ""
                 found[lowered] = before + mask_text(value[:_LONGEST_HEADER], rules.patterns)

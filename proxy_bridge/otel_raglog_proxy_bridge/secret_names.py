@@ -48,6 +48,7 @@ _SECRET_HEADERS = re.compile(
 )
 _SECRET_PARAMETERS = frozenset(
     {
+        "appid",
         "assertion",
         "auth",
         "code",
@@ -80,7 +81,7 @@ class Secrecy(Enum):
 def secrecy(name: str) -> Secrecy:
     """Return what the name of a JSON field, an XML element or an assignment tells."""
     plain = _plain(name)
-    if plain.endswith(_SECRET_ENDINGS):
+    if plain.endswith(_SECRET_ENDINGS) or plain.removesuffix("s").endswith(_SECRET_ENDINGS):
         return Secrecy.SURE
     if plain.endswith("token"):
         return Secrecy.MAYBE

@@ -19,6 +19,11 @@ def parent_id_of(call: Call) -> str:
     return _ids(call)[1]
 
 
+def is_traceparent(value: str) -> bool:
+    """Return whether a header's value has the form of one."""
+    return _TRACEPARENT.fullmatch(value.strip().lower()) is not None
+
+
 def _ids(call: Call) -> tuple[str, str]:
     found = _TRACEPARENT.match(call.request_headers.get("traceparent", "").strip().lower())
     if found is None or not found["trace"].strip("0") or not found["span"].strip("0"):

@@ -22,7 +22,7 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n"
         ({"api_key": ""}, {"api_key": ""}),
         ({"api_key": None, "a": "b"}, {"api_key": None, "a": "b"}),
         ({"headers": {"Authorization": "Basic eA"}}, {"headers": {"Authorization": "***"}}),
-        ({"api_keys": ["a"], "apiKey": ["b", "c"]}, {"api_keys": ["a"], "apiKey": ["***", "***"]}),
+        ({"api_keys": ["a"], "apiKey": ["b", "c"]}, {"api_keys": ["***"], "apiKey": ["***", "***"]}),
         (
             {"credentials": {"user": "u", "id": 7, "deep": [{"x": "y"}]}, "after": "z"},
             {"credentials": {"user": "***", "id": "***", "deep": [{"x": "***"}]}, "after": "z"},

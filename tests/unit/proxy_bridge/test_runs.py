@@ -221,6 +221,25 @@ def test_parallel_questions_at_the_front_share_no_calls():
     assert ids_of(first) == ["c1", "c4", "c6"]
 
 
+def test_parallel_questions_with_the_same_answer_keep_their_calls():
+    """The question tells before the answer does."""
+    app = Pipeline()
+    grouper = Grouper()
+    grouper.begin_front("f1", 1_000 * SECOND)
+    grouper.begin_front("f2", 1_000 * SECOND)
+    app.at(1)
+    first, second = "How much annual leave is there?", "How many days of leave do I get?"
+    for question in (first, second):
+        grouper.add(app.embed(question))
+    for question in (first, second):
+        grouper.add(app.chat(f"{LEAVE} {question}", "There are 27 days of leave."))
+    answer = "There are 27 days of leave."
+    (one,) = grouper.end_front(front("f1", 0, 8, first, answer), "f1")
+    (other,) = grouper.end_front(front("f2", 0, 9, second, answer), "f2")
+    assert ids_of(one) == ["c1", "c3"]
+    assert ids_of(other) == ["c2", "c4"]
+
+
 def test_a_front_call_without_a_question_marks_nothing():
     """A health check during a run does not take its calls."""
     app = Pipeline()

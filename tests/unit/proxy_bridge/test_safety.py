@@ -64,6 +64,15 @@ def test_headers_that_a_user_adds():
     assert kept_names(["A", "Set-Cookie", " ", "x-token"]) == {"a"}
 
 
+def test_a_traceparent_is_kept_when_it_is_one():
+    """Something else under its name may be anything."""
+    valid = f"00-{'a' * 32}-{'b' * 16}-01"
+    assert safe_call(raw(request_headers=(("traceparent", valid),))).request_headers == {
+        "traceparent": valid
+    }
+    assert safe_call(raw(request_headers=(("traceparent", "a secret"),))).request_headers == {}
+
+
 def test_repeated_headers_are_joined():
     """A header that is there twice keeps both values."""
     call = safe_call(raw(request_headers=(("TraceState", "a=1"), ("tracestate", "b=2"))))

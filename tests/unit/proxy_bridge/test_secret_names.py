@@ -29,6 +29,8 @@ from otel_raglog_proxy_bridge.secret_names import (
         "Set-Cookie",
         "SecretAccessKey",
         "connectionString",
+        "api_keys",
+        "passwords",
     ],
 )
 def test_surely_a_secret(name):
@@ -83,7 +85,7 @@ def test_headers_that_may_be_kept(name):
 @pytest.mark.parametrize(
     "name",
     ["key", "api_key", "api-key", "token", "sig", "Signature", "X-Amz-Credential", "X-Amz-Date",
-     "X-Goog-Signature", "access_token", "code", "password", "client_secret"],
+     "X-Goog-Signature", "access_token", "code", "password", "client_secret", "appid"],
 )  # fmt: skip
 def test_secret_parameters(name):
     """Parameters by which URLs carry credentials."""
