@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from otel_raglog_proxy_bridge.model import Exchange
+from otel_raglog_proxy_bridge.own_telemetry import is_telemetry
 from otel_raglog_proxy_bridge.shapes import is_text, is_vector, spots, texts_in, words_in
 
 _HEALTH = frozenset(
@@ -76,10 +77,11 @@ def _is_auth(exchange: Exchange) -> bool:
 
 
 def _is_telemetry(exchange: Exchange) -> bool:
-    last = _last(exchange)
-    return _method(exchange) == "POST" and (
-        (last in _TELEMETRY and exchange.segments[-2:-1] == ("v1",)) or last == "envelope"
-    )
+    call = exchange.call
+    if is_telemetry(_method(exchange), call.url, call.request_headers):
+        return True
+    otlp = exchange.segments[-2:-1] == ("v1",) and _last(exchange) in _TELEMETRY
+    return _method(exchange) == "POST" and otlp  # a record may lack the content type
 
 
 def _is_media(exchange: Exchange) -> bool:

@@ -75,3 +75,17 @@ def test_a_path_may_say_that_something_is_searched():
         assert asks_by_path(exchange_of(url=f"https://a.test/{path}"))
     for path in ("research", "search/a/b", "", "questions"):
         assert not asks_by_path(exchange_of(url=f"https://a.test/{path}"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.smith.langchain.com/runs/batch",
+        "https://cloud.langfuse.com/api/public/ingestion",
+        "https://us.i.posthog.com/batch/",
+    ],
+)
+def test_telemetry_in_a_file_is_told_as_live(url):
+    """The add-on does not capture it; a file may hold it all the same."""
+    told = tell(exchange_of({"inputs": {"messages": "How much leave?"}}, {"ok": True}, url))
+    assert told.rule == "structure.telemetry"
