@@ -13,7 +13,6 @@ from otel_raglog_proxy_bridge.formats.search_parts import (
     score_in,
     text_in,
 )
-from otel_raglog_proxy_bridge.formats.search_routes import on_host
 from otel_raglog_proxy_bridge.model import (
     Api,
     CallStage,
@@ -133,11 +132,10 @@ def _read_search(exchange: Exchange) -> RetrieverReading:
 
 def _is_other(exchange: Exchange) -> bool:
     verbs = ("upsertDatapoints", "removeDatapoints", "readIndexDatapoints")
-    return (
-        any(_asks(exchange, verb) for verb in verbs)
-        or (on_host(exchange, "discoveryengine.googleapis.com") and _keeps(exchange))
-        or (on_host(exchange, "aiplatform.googleapis.com") and _keeps(exchange))
+    at_google = exchange.host.endswith(
+        ("discoveryengine.googleapis.com", "aiplatform.googleapis.com")
     )
+    return any(_asks(exchange, verb) for verb in verbs) or (at_google and _keeps(exchange))
 
 
 def _keeps(exchange: Exchange) -> bool:

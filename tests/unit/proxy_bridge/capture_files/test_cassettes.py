@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from otel_raglog_proxy_bridge.capture_files import cassettes
 from otel_raglog_proxy_bridge.capture_files.raw_values import BadCapture
 
-GZIPPED = gzip.compress(b'{"a": 1}')
+GZIPPED = gzip.compress(b'{"a": 1}', mtime=0)
 VCRPY = """\
 interactions:
 - request:

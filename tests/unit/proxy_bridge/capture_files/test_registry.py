@@ -32,7 +32,7 @@ FILES = {
             },
             response={
                 "headers": [[b"content-encoding", b"gzip"], [b"content-type", b"application/json"]],
-                "content": gzip.compress(b'{"data":[]}'),
+                "content": gzip.compress(b'{"data":[]}', mtime=0),
             },
         )
     ),

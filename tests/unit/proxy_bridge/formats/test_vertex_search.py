@@ -21,13 +21,7 @@ CONFIG = "/v1/projects/p/locations/l/collections/c/engines/e/servingConfigs/defa
         ),
         (
             "GET",
-            "https://l-aiplatform.googleapis.com/v1/projects/p/locations/l/ragCorpora",
-            None,
-            None,
-        ),
-        (
-            "GET",
-            "https://aiplatform.googleapis.com/v1/projects/p/locations/l/ragCorpora",
+            "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/ragCorpora",
             None,
             "vertex.kept_data",
         ),
