@@ -27,7 +27,7 @@ from call_exchanges import exchange_of, read, told
         ("GET", "https://serpapi.com/account", None, "web_search.other"),
         ("POST", "https://api.exa.ai/contents", {"ids": ["a"]}, "web_search.other"),
         ("POST", "https://api.exa.ai/answer", {"query": "a"}, None),
-        ("GET", "https://www.googleapis.com/drive/v3/about?q=a", None, "openai.management"),
+        ("GET", "https://www.googleapis.com/drive/v3/about?q=a", None, None),
         ("GET", "/search?q=a&format=json", None, "web_search.searxng"),
         ("GET", "/search?q=a&format=html", None, None),
         ("GET", "/search?q=a", None, None),
