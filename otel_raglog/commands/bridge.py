@@ -19,6 +19,11 @@ from otel_raglog.captured import CapturedRequests
 from otel_raglog.commands.analyze import OutputFormat, report_problems
 from otel_raglog.commands.bridge_environment import find_mitmdump
 from otel_raglog.commands.bridge_mappings import DEFAULT_FOLDER, mappings_app
+from otel_raglog.commands.bridge_options import (
+    check_mitmproxy_options,
+    check_own_options,
+    parse_settings,
+)
 from otel_raglog.commands.captures import MappingsFolder, Pipeline, build_classifier
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
@@ -107,30 +112,32 @@ def run(
         f"regular@{_address(listen, '--listen')}",
         *(_front_mode(each) for each in front or ()),
     ]
-    settings = {
-        "raglog_endpoint": endpoint,
-        "raglog_service": service,
-        "raglog_mappings": str((mappings or DEFAULT_FOLDER).expanduser()),
-        "raglog_python": sys.executable,  # which has what mappings and LLMs need
+    flags = {
+        "raglog_endpoint": ("--endpoint", endpoint),
+        "raglog_service": ("--service", service),
+        "raglog_mappings": ("--mappings", str((mappings or DEFAULT_FOLDER).expanduser())),
     }
+    own = {"raglog_python": sys.executable}  # which has what mappings and LLMs need
     if llm:
-        settings["raglog_asker"] = "otel_raglog.bridging:asker_from_config"
-    arguments = ["--set", "termlog_verbosity=warn", "-s", str(addon_path())]
+        own["raglog_asker"] = "otel_raglog.bridging:asker_from_config"
+    typed = parse_settings(option or ())
+    check_own_options(typed, flags, own)
+    arguments = ["--set", "termlog_verbosity=alert", "-s", str(addon_path())]
     for mode in modes:
         arguments += ["--mode", mode]
-    for name, value in settings.items():
+    settings = {name: value for name, (_, value) in flags.items()} | {
+        name: value for name, value in own.items() if name not in dict(typed)
+    }
+    for name, value in (*settings.items(), *typed):
         arguments += ["--set", f"{name}={value}"]
-    for each in option or ():
-        if "=" not in each:
-            raise typer.BadParameter(f"{each!r} is no NAME=VALUE", param_hint="--set")
-        arguments += ["--set", each]
     program = mitmdump or find_mitmdump(environment.expanduser(), _say)
     if not program.exists() and not dry_run:
         raise typer.BadParameter(f"{program} is not there", param_hint="--mitmdump")
     if dry_run:
         sys.stdout.write(json.dumps([str(program), *arguments]) + "\n")
         return
-    _say(f"proxy on {listen}: start the pipeline with HTTP_PROXY=HTTPS_PROXY=http://{listen}")
+    check_mitmproxy_options(program, typed)
+    _say(f"starting the proxy; then start the pipeline with HTTP_PROXY=HTTPS_PROXY=http://{listen}")
     for each in front or ():
         _say(f"in front of the pipeline: {each}")
     sys.stderr.flush()

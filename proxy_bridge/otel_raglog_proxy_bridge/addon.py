@@ -15,6 +15,7 @@ from typing import Concatenate, ParamSpec
 
 from mitmproxy import ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
+from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 
@@ -39,14 +40,14 @@ def _load_package() -> None:
 _load_package()
 
 # ruff: noqa: E402 - what follows can only be imported now
-from otel_raglog_proxy_bridge import addon_options
-from otel_raglog_proxy_bridge.addon_options import BadOption, Settings
+from otel_raglog_proxy_bridge.addon_options import OPTIONS, BadOption, Settings, read_settings
 from otel_raglog_proxy_bridge.capturing import Capturing
 from otel_raglog_proxy_bridge.handover import Handover
 from otel_raglog_proxy_bridge.model import Side
 from otel_raglog_proxy_bridge.own_telemetry import is_telemetry
 from otel_raglog_proxy_bridge.safety import RawCall
 from otel_raglog_proxy_bridge.streams import OpenCall, PassingBody, cut_to, passes_by
+from otel_raglog_proxy_bridge.typed_options import check_name, is_own, typed_values
 from otel_raglog_proxy_bridge.worker import place_of
 
 _LOG = logging.getLogger(__name__)
@@ -86,36 +87,59 @@ class RaglogCapture:
         self.settings = Settings()
         self.worker: Capturing | Handover | None = None
         self._values: Mapping[str, object] = {}
+        self._wrong = False
         self._open: dict[str, OpenCall] = {}
 
     # ------------------------------------------------------------- mitmproxy's life
 
     def load(self, loader: Loader) -> None:
-        """Declare the options."""
-        for option in addon_options.OPTIONS:
+        """Declare the options, and look at what was typed for them.
+
+        mitmproxy would pass a value that it cannot convert over in silence, and the add-on with it.
+        """
+        for option in OPTIONS:
             loader.add_option(option.name, option.typespec, option.default, option.help)
+        waiting = getattr(loader.master.options, "deferred", {})
+        given = {name: value for name, value in waiting.items() if is_own(name)}
+        try:
+            for name in given:
+                check_name(name)
+            typed_values({name: each.val for name, each in given.items() if hasattr(each, "val")})
+        except BadOption as bad:
+            self._refuse(bad)
+            for name in given:
+                del waiting[name]
 
     def configure(self, updated: set[str]) -> None:
         """Read the options; the first one that is wrong is named.
 
         Raises:
-            OptionsError: An option's value is wrong.
+            OptionsError: An option was changed to a wrong value, while the proxy runs.
         """
-        names = {option.name for option in addon_options.OPTIONS}
+        names = {option.name for option in OPTIONS}
         if not updated & names:
             return
-        self._values = {name: getattr(ctx.options, name) for name in names}
+        values = {name: getattr(ctx.options, name) for name in names}
         try:
-            self.settings = addon_options.read_settings(self._values)
+            settings = read_settings(values)
         except BadOption as bad:
+            if self.worker is None:
+                self._refuse(bad)
+                return
             raise exceptions.OptionsError(str(bad)) from None  # type: ignore[no-untyped-call]
+        self._values, self.settings = values, settings
         if self.worker is not None:
             _LOG.warning("raglog: changed options take effect at the next start")
 
+    def _refuse(self, bad: BadOption) -> None:
+        """Say what is wrong; an error before the start ends mitmproxy."""
+        self._wrong = True
+        _LOG.error("raglog: %s", bad)
+
     @_guarded
     def running(self) -> None:
-        """Start the threads."""
-        if self.worker is not None:
+        """Start the threads, and say that calls are captured from now on."""
+        if self.worker is not None or self._wrong:
             return
         if getattr(ctx.options, "flow_detail", None) == 1:
             # One line per flow is what mitmdump prints by itself, and it has the URL, keys included.
@@ -125,6 +149,7 @@ class RaglogCapture:
         frozen = getattr(sys, "frozen", False) and not ctx.options.raglog_python
         self.worker = Capturing(self.settings) if frozen else Handover(self._values)
         self.worker.start()
+        _LOG.log(ALERT, "raglog: capturing: %s", ", ".join(ctx.options.mode))
 
     @_guarded
     def done(self) -> None:

@@ -6,6 +6,7 @@ import importlib
 import logging
 import math
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,9 +127,9 @@ def read_settings(values: Mapping[str, object]) -> Settings:
         BadOption: One of them is wrong.
     """
     typed = _Typed(values)
+    typed.program("raglog_python")
     headers = tuple(typed.header(text) for text in typed.texts("raglog_endpoint_headers"))
     front_paths = typed.text("raglog_front_paths")
-    folder = typed.text("raglog_mappings")
     return Settings(
         endpoint=typed.text("raglog_endpoint"),
         target=typed.target(headers),
@@ -139,7 +140,7 @@ def read_settings(values: Mapping[str, object]) -> Settings:
             extra_headers=typed.kept_headers(),
             secret_parameters=frozenset(typed.texts("raglog_secret_parameters")),
         ),
-        mappings=Path(folder).expanduser() if folder else None,
+        mappings=typed.folder("raglog_mappings"),
         asker=typed.place("raglog_asker"),
         front=FrontOptions(
             question=typed.text("raglog_front_question"),
@@ -201,6 +202,20 @@ class _Typed:
         if place and not re.fullmatch(r"[\w.]+:\w+", place):
             raise BadOption(f"{name}: {place!r} is no module:function")
         return place
+
+    def folder(self, name: str) -> Path | None:
+        typed = self.text(name)
+        if not typed:
+            return None
+        path = Path(typed).expanduser()
+        if path.exists() and not path.is_dir():
+            raise BadOption(f"{name}: {typed!r} is no folder")
+        return path
+
+    def program(self, name: str) -> None:
+        typed = self.text(name)
+        if typed and shutil.which(typed) is None:
+            raise BadOption(f"{name}: {typed!r} is no program")
 
     def patterns(self, name: str) -> tuple[re.Pattern[str], ...]:
         compiled = tuple(self.pattern(name, text) for text in self.texts(name))

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -393,14 +394,48 @@ def test_no_secret_gets_out(tmp_path):
             assert secret.encode() not in content, f"{name} in {place}"
 
 
-def test_wrong_options_stop_the_start(tmp_path):
-    """mitmdump does not start with a wrong value, and says which option it is."""
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["raglog_redact=("], "raglog_redact: '(' is no regular expression"),
+        (["raglog_max_body_bytes=abc"], "raglog_max_body_bytes: 'abc' is no whole number"),
+        (["raglog_inject_traceparent=maybe"], "raglog_inject_traceparent: 'maybe' is neither"),
+        (["raglog_service=a", "raglog_service=b"], "raglog_service: given 2 times"),
+        (["raglog_redct=x"], "raglog_redct: there is no such option; did you mean raglog_redact?"),
+    ],
+)
+def test_wrong_options_stop_the_start(tmp_path, typed, said):
+    """mitmdump does not start with a wrong value or name, and says in a sentence which it is."""
     command = [str(Path(sys.executable).parent / "mitmdump"), "--set", f"confdir={tmp_path}"]
     command += ["--mode", f"regular@127.0.0.1:{free_port()}", "-s", str(ADDON)]
-    command += ["--set", "raglog_redact=("]
+    for each in typed:
+        command += ["--set", each]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0
-    assert "raglog_redact: '(' is no regular expression" in done.stdout + done.stderr
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_misspelt_option_in_mitmproxy_s_file_stops_the_start(tmp_path):
+    """Options may stand in config.yaml too."""
+    (tmp_path / "config.yaml").write_text("raglog_redct:\n  - x\n")
+    command = [str(Path(sys.executable).parent / "mitmdump"), "--set", f"confdir={tmp_path}"]
+    command += ["--mode", f"regular@127.0.0.1:{free_port()}", "-s", str(ADDON)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "raglog_redct: there is no such option" in done.stdout + done.stderr
+
+
+def test_the_start_is_told_when_calls_are_captured(tmp_path):
+    """With the addresses that are bound by then, at a verbosity that leaves single calls out."""
+    with (
+        running_server(Sidecar().respond) as port,
+        running_bridge(tmp_path, port, "--set", "termlog_verbosity=alert") as bridge,
+    ):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while "capturing" not in bridge.log and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert f"raglog: capturing: regular@127.0.0.1:{bridge.proxy}" in bridge.log
 
 
 def test_the_package_need_not_be_installed(tmp_path):

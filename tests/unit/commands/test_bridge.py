@@ -173,6 +173,13 @@ def test_run_with_an_llm_names_what_asks():
         (["--front", "127.0.0.1:9001"], "--front"),
         (["--front", "127.0.0.1:9001=app"], "--front"),
         (["--set", "raglog_redact"], "--set"),
+        (["--set", "=1"], "--set"),
+        (["--set", "raglog_redact=["], "raglog_redact"),
+        (["--set", "raglog_max_body_bytes=abc"], "raglog_max_body_bytes"),
+        (["--set", "raglog_quiet_seconds=1", "--set", "raglog_quiet_seconds=2"], "2 times"),
+        (["--set", "raglog_redct=x"], "raglog_redact"),
+        (["--set", "raglog_endpoint=http://sidecar:4318"], "--endpoint"),
+        (["--endpoint", "sidecar"], "--endpoint"),
     ],
 )
 def test_a_wrong_option_is_named(arguments, named):
@@ -180,6 +187,13 @@ def test_a_wrong_option_is_named(arguments, named):
     done = run("bridge", "run", "--dry-run", "--mitmdump", sys.executable, *arguments)
     assert done.exit_code == 2
     assert named in done.output
+
+
+def test_what_run_gives_by_itself_can_be_given_otherwise():
+    """The Python that makes spans may be another one."""
+    command = command_of("--set", f"raglog_python={sys.executable}", "--mitmdump", sys.executable)
+    given = [each for each in command if each.startswith("raglog_python=")]
+    assert given == [f"raglog_python={sys.executable}"]
 
 
 def test_a_mitmdump_that_is_not_there_is_said(tmp_path):

@@ -70,6 +70,8 @@ def test_everything():
         ("raglog_redact", ["x*"]),
         ("raglog_max_body_bytes", 0),
         ("raglog_headers", ["Authorization"]),
+        ("raglog_python", "/no/such/python"),
+        ("raglog_mappings", __file__),
         ("raglog_front_paths", "["),
         ("raglog_quiet_seconds", "soon"),
         ("raglog_quiet_seconds", "nan"),
