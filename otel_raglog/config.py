@@ -98,6 +98,13 @@ def read_judge_key(options: Judge, environ: Mapping[str, str] | None = None) -> 
     return key
 
 
+def read_mappings_folder(environ: Mapping[str, str] | None = None) -> Path | None:
+    """Return the folder of the bridge's mappings that the environment names, if it does."""
+    variables = os.environ if environ is None else environ
+    named = variables.get(MAPPINGS_VARIABLE)
+    return Path(named) if named else None
+
+
 def _with_folders(config: Config, variables: Mapping[str, str]) -> Config:
     """Fill in the folders that were not named."""
     journal, dead_letters = config.journal, config.dead_letters

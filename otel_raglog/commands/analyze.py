@@ -22,6 +22,7 @@ from otel_raglog.building import (
     llm_options,
 )
 from otel_raglog.checks.runner import LoggingFailures
+from otel_raglog.commands.captures import MappingsFolder, Pipeline, StoredMappings
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.costs import counts_in_words
 from otel_raglog.commands.exit_codes import BAD_INPUT, FAULTS_FOUND
@@ -100,6 +101,8 @@ def analyze(
             metavar="WHEN",
         ),
     ] = None,
+    mappings: MappingsFolder = None,
+    pipeline: Pipeline = None,
     config: ConfigFile = None,
 ) -> None:
     """Judge every stage of every run in FILES.
@@ -110,7 +113,9 @@ def analyze(
     """
     loaded = load_config(config)
     conventions = build_conventions(loaded.conventions)
-    reading = read_files(files, markers=build_markers(conventions))
+    reading = read_files(
+        files, markers=build_markers(conventions), stored=StoredMappings(mappings, pipeline)
+    )
     threads = encoder_threads or loaded.analysis.encoder_threads
     when, sample = (None, None) if judge is None else _when(judge)
     analyser = build_analyser(

@@ -18,13 +18,20 @@ from otel_raglog.building import build_conventions, build_markers
 from otel_raglog.captured import CapturedRequests
 from otel_raglog.commands.analyze import OutputFormat, report_problems
 from otel_raglog.commands.bridge_environment import find_mitmdump
-from otel_raglog.commands.bridge_mappings import DEFAULT_FOLDER, mappings_app
+from otel_raglog.commands.bridge_mappings import mappings_app
 from otel_raglog.commands.bridge_options import (
     check_mitmproxy_options,
     check_own_options,
     parse_settings,
 )
-from otel_raglog.commands.captures import MappingsFolder, Pipeline, build_classifier
+from otel_raglog.commands.captures import (
+    DEFAULT_FOLDER,
+    MappingsFolder,
+    Pipeline,
+    StoredMappings,
+    asker_of,
+    home_expanded,
+)
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.reading import Reading, read_files
@@ -85,7 +92,7 @@ def run(
         bool,
         typer.Option(
             "--llm",
-            help="Ask the LLM of judge.* about calls that no rule knows (off without a key).",
+            help="Ask the LLM of judge.* about calls that no rule knows; it needs a key.",
         ),
     ] = False,
     mitmdump: Annotated[
@@ -115,10 +122,11 @@ def run(
     flags = {
         "raglog_endpoint": ("--endpoint", endpoint),
         "raglog_service": ("--service", service),
-        "raglog_mappings": ("--mappings", str((mappings or DEFAULT_FOLDER).expanduser())),
+        "raglog_mappings": ("--mappings", str(home_expanded(mappings or DEFAULT_FOLDER))),
     }
     own = {"raglog_python": sys.executable}  # which has what mappings and LLMs need
     if llm:
+        asker_of(load_config(None).judge).close()  # which says what is missing
         own["raglog_asker"] = "otel_raglog.bridging:asker_from_config"
     typed = parse_settings(option or ())
     check_own_options(typed, flags, own)
@@ -161,19 +169,34 @@ def classify(
     llm: Annotated[
         bool, typer.Option("--llm", help="Ask the LLM of judge.* about calls that no rule knows.")
     ] = False,
+    store: Annotated[
+        bool,
+        typer.Option(
+            "--store",
+            help="Store how calls of unknown APIs are read, as bridge run does; default: nothing is written.",
+        ),
+    ] = False,
     config: ConfigFile = None,
 ) -> None:
     """Say of each call in FILES what stage it is, who decided, and why.
 
     Stages: embedder, retriever, reranker, llm, irrelevant; rewriter or generator where the run
-    tells. Exit code 2: something could not be read.
+    tells. Stored mappings are used as bridge run does, and none is written without --store. Exit
+    code 2: something could not be read or stored.
     """
     loaded = load_config(config)
     conventions = build_conventions(loaded.conventions)
-    classifier = build_classifier(loaded, mappings, pipeline, ask=llm)
-    reading = read_files(
-        files, markers=build_markers(conventions), classifier=classifier, all_runs=True
-    )
+    asker = asker_of(loaded.judge) if llm else None
+    stored = StoredMappings(mappings, pipeline, asker, keeps=store)
+    try:
+        if store:  # before an LLM is asked for nothing
+            stored.classifier()
+        reading = read_files(
+            files, markers=build_markers(conventions), stored=stored, all_runs=True
+        )
+    finally:
+        if asker is not None:
+            asker.close()
     lines = [line for captured in reading.captured for line in _lines(captured, conventions)]
     if output_format is OutputFormat.TABLE:
         _print_table(lines)
@@ -182,7 +205,8 @@ def classify(
     else:
         sys.stdout.writelines(json.dumps(line) + "\n" for line in lines)
     problems = [*reading.problems, *_not_captures(reading)]
-    report_problems(problems)
+    kept = [stored.kept()] if store else []
+    report_problems([*reading.notes, *kept, *problems])
     if problems:
         raise typer.Exit(BAD_INPUT)
 

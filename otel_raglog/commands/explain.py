@@ -26,6 +26,7 @@ from otel_raglog.commands.analyze import (
     report_problems,
     with_progress,
 )
+from otel_raglog.commands.captures import MappingsFolder, Pipeline, StoredMappings
 from otel_raglog.commands.config import ConfigFile
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.narrowing import begins, needed
@@ -77,6 +78,8 @@ def explain(
         SetupFormat, typer.Option("--format", help="How --setup prints.")
     ] = SetupFormat.TABLE,
     join: JoinFlag = False,
+    mappings: MappingsFolder = None,
+    pipeline: Pipeline = None,
     config: ConfigFile = None,
 ) -> None:
     """Print which span became which step and why, what was read where, and the verdicts.
@@ -94,7 +97,8 @@ def explain(
     analyser = build_analyser(
         options, quote_text=False, failures=LoggingFailures(), conventions=conventions
     )
-    problems, readings = _read(files, build_markers(conventions), together=setup)
+    stored = StoredMappings(mappings, pipeline)
+    problems, readings = _read(files, build_markers(conventions), stored, together=setup)
     wanted = _judged(readings, analyser, joining(loaded.join, wanted=join), trace)
     if setup:
         _print_setup(wanted, analyser, setup_format)
@@ -136,7 +140,7 @@ class _Group:
 
 
 def _read(
-    files: Sequence[Path], markers: Markers, *, together: bool
+    files: Sequence[Path], markers: Markers, stored: StoredMappings, *, together: bool
 ) -> tuple[list[str], list[Reading]]:
     """Read each file by itself, unless traces are spread over them.
 
@@ -146,7 +150,7 @@ def _read(
     readings: list[Reading] = []
     for paths in [files] if together else [[path] for path in files]:
         try:
-            reading = read_files(paths, markers=markers)
+            reading = read_files(paths, markers=markers, stored=stored)
         except BadInput as error:
             problems.append(str(error))
             continue

@@ -23,6 +23,7 @@ from otel_raglog.checks.judge.registry import ECONOMY_LEAVES_OUT, checks_for
 from otel_raglog.checks.judge.view import JudgeView, Ranker, by_words, view_of
 from otel_raglog.clock import SystemClock
 from otel_raglog.commands.analyze import joining, map_all
+from otel_raglog.commands.captures import StoredMappings
 from otel_raglog.commands.reading import read_files
 from otel_raglog.detect.judgeable import asks_nothing
 from otel_raglog.detect.rules1 import Rules1
@@ -51,7 +52,7 @@ def read_runs(files: Sequence[Path], loaded: Config, *, join: bool) -> AskedRuns
         BadInput: there is none.
     """
     conventions = build_conventions(loaded.conventions)
-    reading = read_files(files, markers=build_markers(conventions))
+    reading = read_files(files, markers=build_markers(conventions), stored=StoredMappings())
     analyser = Analyser((), Rules1(), SystemClock(), conventions=conventions)
     mapped = map_all(reading.traces(), analyser, joining(loaded.join, wanted=join))
     found = AskedRuns(problems=list(reading.problems))

@@ -15,6 +15,7 @@ from typing import Any
 
 from otel_raglog.building import build_markers
 from otel_raglog.captured import CapturedRequests, to_requests
+from otel_raglog.commands.captures import StoredMappings
 from otel_raglog.errors import BadInput
 from otel_raglog.journal.dead_letters import read_dead_letter
 from otel_raglog.mapping.record import run_from_record
@@ -63,7 +64,7 @@ class Reading:
     problems: list[str] = field(default_factory=list)
     keep_records: bool = False
     records: list[Mapping[str, object]] = field(default_factory=list)
-    classifier: Classifier = field(default_factory=lambda: Classifier(tellers()))
+    stored: StoredMappings | None = None
     all_runs: bool = False
     captured: list[CapturedRequests] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -92,14 +93,14 @@ def read_files(
     to_send: bool = False,
     markers: Markers | None = None,
     keep_records: bool = False,
-    classifier: Classifier | None = None,
+    stored: StoredMappings | None = None,
     all_runs: bool = False,
 ) -> Reading:
     """Return what ``paths`` hold: OTLP, dead letters, run records, or captured HTTP calls.
 
     OTLP is JSON, JSON lines or protobuf. Captured calls are mitmproxy flow files, HAR, cassettes
-    and call records: they become the spans that the add-on would have sent, by what ``classifier``
-    says of each; calls that make up no run are left out unless ``all_runs`` or ``to_send``.
+    and call records: they become the spans that the add-on would have sent, told by ``stored``
+    mappings, where given, and by rules; calls that make up no run are left out unless ``all_runs`` or ``to_send``.
 
     Run records are JSON lines, a JSON array, CSV or parquet. Any file may be gzipped. Read
     ``to_send``, dead letters and logs and metrics are kept as they are; else the spans in dead
@@ -114,7 +115,7 @@ def read_files(
         BadInput: nothing could be read at all.
     """
     reading = Reading(to_send, markers or build_markers(), keep_records=keep_records)
-    reading.classifier = classifier or reading.classifier
+    reading.stored = stored
     reading.all_runs = all_runs or to_send
     unread: list[str] = []
     for path in paths:
@@ -122,6 +123,11 @@ def read_files(
             _read_file(path, reading)
         except BadInput as error:
             unread.append(str(error))
+    if stored is not None:  # what it has to say, it says once
+        reading.problems.extend(stored.problems)
+        reading.notes.extend(stored.notes)
+        stored.problems.clear()
+        stored.notes.clear()
     if unread and not reading.requests and not reading.runs and not reading.captured:
         raise BadInput("; ".join([*reading.problems, *unread]))
     reading.problems.extend(unread)
@@ -169,7 +175,7 @@ def _read_capture(path: Path, name: str, content: bytes, reading: Reading) -> No
         service,
         _FILE_LIMITS,
         reading.markers,
-        reading.classifier,
+        reading.stored.classifier() if reading.stored else Classifier(tellers()),
         all_runs=reading.all_runs,
     )
     reading.requests.extend(captured.batches)

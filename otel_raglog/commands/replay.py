@@ -16,6 +16,7 @@ from rich.progress import Progress
 from stamina.instrumentation import set_on_retry_hooks
 
 from otel_raglog.commands.analyze import Files, report_problems
+from otel_raglog.commands.captures import MappingsFolder, Pipeline, StoredMappings
 from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.reading import Reading, read_files, spans_of
 from otel_raglog.commands.tables import plain_console
@@ -53,6 +54,8 @@ def replay(
         float, typer.Option(min=0, help="Slow down to this rate; 0: as fast as taken.")
     ] = 0,
     attempts: Annotated[int, typer.Option(min=1, help="Tries per request.")] = 5,
+    mappings: MappingsFolder = None,
+    pipeline: Pipeline = None,
 ) -> None:
     """Send the spans of FILES to an OTLP endpoint, in the requests in which they were recorded.
 
@@ -62,7 +65,7 @@ def replay(
 
     Exit code 2: something could not be read, or was refused.
     """
-    reading = read_files(files, to_send=True)
+    reading = read_files(files, to_send=True, stored=StoredMappings(mappings, pipeline))
     if not reading.requests:
         raise BadInput("these files hold run records, which cannot be replayed; spans can")
     kind = otlp_kind(endpoint)

@@ -7,11 +7,12 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from otel_raglog_proxy_bridge.formats.fields import at, count, items
 from otel_raglog_proxy_bridge.mappings import CallMapping, MappingError, Origin, mapping_from
@@ -115,8 +116,8 @@ class MappingStore:
         """Return all mappings as the file has them; none where there is no file.
 
         Raises:
-            MappingError: the file is damaged, or of another pipeline or a later format.
-            OSError: it cannot be read.
+            MappingError: the file is damaged, of another pipeline or a later format, or cannot be
+                read.
         """
         with self._lock:
             seen = self._signature()
@@ -156,8 +157,8 @@ class MappingStore:
         What a person chose is not replaced by rules or LLMs, nor anything by the same.
 
         Raises:
-            MappingError: the file is damaged, ``replaces`` is unknown, or the name is taken.
-            OSError: it cannot be written.
+            MappingError: the file is damaged, ``replaces`` is unknown, or the name is taken; or it
+                cannot be written.
         """
         with self._changing() as entries:
             name = replaces or mapping.name
@@ -183,8 +184,7 @@ class MappingStore:
         Without ``number`` it is the predecessor: of a rollback, that of the version it restored.
 
         Raises:
-            MappingError: there is no such version, or the file is damaged.
-            OSError: it cannot be written.
+            MappingError: there is no such version, or the file is damaged or cannot be written.
         """
         with self._changing() as entries:
             entry = _named(entries, name)
@@ -206,45 +206,52 @@ class MappingStore:
             if seen != self._seen:
                 self._seen = seen
                 self._entries, self.problem = self._read(), None
-        except (MappingError, OSError) as problem:
+        except MappingError as problem:
             self.problem = str(problem)
 
     def _signature(self) -> tuple[int, int, int] | None:
         try:
             state = self.path.stat()
-        except FileNotFoundError:
+        except OSError:  # of which reading tells, where it is not just missing
             return None
         return state.st_ino, state.st_size, state.st_mtime_ns
 
     def _read(self) -> tuple[Entry, ...]:
         try:
-            with self.path.open("rb") as file:
-                raw = file.read(_MOST_FILE_BYTES + 1)
+            data = _json_in(self.path)
         except FileNotFoundError:
             return ()
+        later = count(data, "format")
+        if later is not None and later > FORMAT:
+            raise MappingError(
+                f"{self.path} is left as it is: a later version of otel-raglog wrote it (format "
+                f"{later}, and {FORMAT} is known here)"
+            )
         try:
-            if len(raw) > _MOST_FILE_BYTES:
-                raise MappingError(f"is longer than {_MOST_FILE_BYTES} bytes")
-            return _entries_of(json.loads(raw), self.pipeline)
-        except (ValueError, RecursionError) as problem:
-            told = str(problem) if isinstance(problem, MappingError) else f"no JSON: {problem}"
-            raise MappingError(f"{self.path} is damaged and is left as it is: {told}") from None
+            return _entries_of(data, self.pipeline)
+        except MappingError as problem:
+            raise _damaged(self.path, str(problem)) from None
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[list[Entry]]:
         """Yield the entries to be changed in place; they are written when they are others then."""
-        self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-        beside = self.path.with_name(f"{self.path.name}.lock")
-        lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_FILE)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            before = self._read()
-            entries = list(before)
-            yield entries
-            if tuple(entries) != before:
-                self._write(entries)
-        finally:
-            os.close(lock)
+            self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+            beside = self.path.with_name(f"{self.path.name}.lock")
+            lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_FILE)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                before = self._read()
+                entries = list(before)
+                yield entries
+                if tuple(entries) != before:
+                    self._write(entries)
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise MappingError(
+                f"{self.path} cannot be written: {error.strerror or error}"
+            ) from None
         self.load()
 
     def _write(self, entries: Sequence[Entry]) -> None:
@@ -255,8 +262,9 @@ class MappingStore:
         }
         partial = self.path.with_name(f"{self.path.name}.new")
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        with open(os.open(partial, flags, _PRIVATE_FILE), "w", encoding="utf-8") as file:  # noqa: PTH123  a descriptor
-            file.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+        text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+        with open(os.open(partial, flags, _PRIVATE_FILE), "wb") as file:  # noqa: PTH123  a descriptor
+            file.write(text.encode("utf-8", "surrogatepass"))
             file.flush()
             os.fsync(file.fileno())
         partial.replace(self.path)
@@ -264,29 +272,82 @@ class MappingStore:
 
 def file_name(pipeline: str) -> str:
     """Return a name for files that no other pipeline has, whatever its own holds."""
-    safe = quote(pipeline or "_", safe="")
+    safe = "%5F" if pipeline == "_" else quote(pipeline or "_", safe="", errors="surrogatepass")
     safe = f"%2E{safe[1:]}" if safe.startswith(".") else safe
     if len(safe) <= _MOST_NAME:
         return safe
-    return f"{safe[:_MOST_NAME]}-{hashlib.sha256(pipeline.encode()).hexdigest()[:16]}"
+    return f"{safe[:_MOST_NAME]}-{hashlib.sha256(pipeline.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
-def pipelines_in(folder: Path) -> tuple[str, ...]:
-    """Return the names of the pipelines that have a file in ``folder``, sorted.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file of mappings in a folder: whose it is, and why it cannot be read, if so."""
+
+    pipeline: str
+    path: Path
+    problem: str | None = None
+
+
+def files_in(folder: Path) -> tuple[Found, ...]:
+    """Return the files of mappings in ``folder``, sorted by pipeline; none where it is missing.
+
+    One that is damaged is there with its problem, and the pipeline that its name tells. A file of
+    another name than its pipeline's is of none: nobody reads it.
 
     Raises:
-        MappingError: a file is damaged.
+        MappingError: the folder cannot be read.
     """
-    names = []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            name = at(json.loads(path.read_bytes()), "pipeline")
-        except (ValueError, RecursionError) as problem:
-            raise MappingError(f"{path} is damaged: no JSON: {problem}") from None
-        if not isinstance(name, str):
-            raise MappingError(f"{path} is no file of mappings: it names no pipeline")
-        names.append(name)
-    return tuple(sorted(names))
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise MappingError(f"{folder} cannot be read: {error.strerror or error}") from None
+    return tuple(sorted(map(_found, paths), key=lambda found: (found.pipeline, found.path)))
+
+
+def _found(path: Path) -> Found:
+    told = unquote(path.stem)
+    try:
+        name = at(_json_in(path), "pipeline")
+    except (MappingError, OSError) as problem:
+        return Found(told, path, str(problem))
+    if not isinstance(name, str):
+        return Found(told, path, f"{path} is no file of mappings: it names no pipeline")
+    meant = f"{file_name(name)}.json"
+    if meant != path.name:
+        return Found(told, path, f"{path} is not read: the mappings of {name!r} are in {meant}")
+    return Found(name, path)
+
+
+def _json_in(path: Path) -> object:
+    """Return the data in a file.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        MappingError: it is damaged, or cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+            raise MappingError(f"{path} cannot be read: it is no file")
+        with path.open("rb") as file:
+            raw = file.read(_MOST_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise MappingError(f"{path} cannot be read: {error.strerror or error}") from None
+    if len(raw) > _MOST_FILE_BYTES:
+        raise _damaged(path, f"it is longer than {_MOST_FILE_BYTES} bytes")
+    if not raw.strip():
+        raise _damaged(path, "it is empty")
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as problem:
+        raise _damaged(path, f"no JSON: {problem}") from None
+
+
+def _damaged(path: Path, why: str) -> MappingError:
+    return MappingError(f"{path} is damaged and is left as it is: {why}")
 
 
 def _replaces(mapping: CallMapping, entry: Entry) -> bool:
@@ -316,6 +377,8 @@ def _entries_of(data: object, pipeline: str) -> tuple[Entry, ...]:
         raise MappingError("it is no JSON object")
     if at(data, "format") != FORMAT:
         raise MappingError(f"its format is {at(data, 'format')!r}, and {FORMAT} is known here")
+    if not isinstance(at(data, "pipeline"), str):
+        raise MappingError("it names no pipeline")
     if at(data, "pipeline") != pipeline:
         raise MappingError(f"it is of the pipeline {at(data, 'pipeline')!r}, not {pipeline!r}")
     if not isinstance(at(data, "mappings"), list):

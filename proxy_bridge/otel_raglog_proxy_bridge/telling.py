@@ -20,10 +20,18 @@ _LOG = logging.getLogger(__name__)
 Now = Callable[[], str]
 """Returns the time in ISO 8601, in UTC."""
 
+Warn = Callable[[str], None]
+"""Takes a sentence on what went wrong, once."""
+
 
 def utc_now() -> str:
     """Return the time of the system's clock."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def log_warning(sentence: str) -> None:
+    """Log what went wrong."""
+    _LOG.warning("raglog: %s", sentence)
 
 
 def tellers(
@@ -31,27 +39,33 @@ def tellers(
     pipeline: str | None = None,
     asker: Asker | None = None,
     now: Now = utc_now,
+    *,
+    keeps: bool = True,
+    warn: Warn = log_warning,
 ) -> Sequence[Teller]:
     """Return the tellers, in order.
 
     With ``folder`` and ``pipeline`` the pipeline's stored mappings come first, and what structure
-    or an LLM finds out is stored there. Without ``asker`` no LLM is asked.
+    or an LLM finds out is stored there, unless ``keeps`` says no. Without ``asker`` no LLM is
+    asked. ``warn`` is told of a file that cannot be read or written.
     """
-    keeper = _Keeper(MappingStore(folder, pipeline) if folder and pipeline else None, now)
+    store = MappingStore(folder, pipeline) if folder and pipeline else None
+    keeper = _Keeper(store if keeps else None, now, warn)
     chosen: list[Teller] = [by_known_api(), by_structure(keeper)]
-    if keeper.store is not None:
-        chosen.insert(0, by_stored_mapping(keeper.store))
+    if store is not None:
+        chosen.insert(0, by_stored_mapping(store, warn))
     if asker is not None:
         chosen.append(by_llm(TemplateAsker(asker), keeper))
     return tuple(chosen)
 
 
 class _Keeper:
-    """Stores mappings where there is a store; what goes wrong is logged once."""
+    """Stores mappings where there is a store; what goes wrong is told once."""
 
-    def __init__(self, store: MappingStore | None, now: Now) -> None:
+    def __init__(self, store: MappingStore | None, now: Now, warn: Warn) -> None:
         self.store = store
         self.now = now
+        self._warn = warn
         self._failed = False
 
     def keep(self, mapping: CallMapping | None) -> None:
@@ -59,18 +73,23 @@ class _Keeper:
             return
         try:
             self.store.add(mapping)
-        except (MappingError, OSError) as error:
+        except MappingError as error:
             if not self._failed:
                 self._failed = True
-                _LOG.warning("raglog: a mapping could not be stored: %s", error)
+                self._warn(f"a mapping could not be stored: {error}")
 
 
-def by_stored_mapping(store: MappingStore) -> Teller:
-    """Return the teller that knows the pipeline's own mappings."""
+def by_stored_mapping(store: MappingStore, warn: Warn = log_warning) -> Teller:
+    """Return the teller that knows the pipeline's own mappings; ``warn`` is told of damage once."""
+    told: str | None = None
 
     def tell(exchange: Exchange, before: CallStage | None) -> Told | None:
+        nonlocal told
         del before
         mapping = store.find(exchange)
+        if store.problem is not None and store.problem != told:
+            warn(f"stored mappings are not read anew: {store.problem}")
+        told = store.problem
         if mapping is None:
             return None
         reason = f"stored mapping, from {mapping.origin.value}: {mapping.reason or mapping.name}"

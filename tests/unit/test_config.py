@@ -11,6 +11,7 @@ from otel_raglog.config import (
     known_options,
     load_config,
     read_judge_key,
+    read_mappings_folder,
     read_secret,
     show_config,
 )
@@ -490,3 +491,11 @@ def test_an_address_of_the_llm_that_holds_a_secret_is_refused_unseen(endpoint) -
     with pytest.raises(ConfigError, match=r"judge\.endpoint") as caught:
         load_config(None, {"judge": {"endpoint": endpoint}}, {})
     assert "s3cret" not in str(caught.value)
+
+
+def test_the_environment_may_name_the_folder_of_mappings() -> None:
+    """For the commands that read captured calls; the service has no such option."""
+    variables = {"OTEL_RAGLOG_BRIDGE__MAPPINGS": "/m"}
+    assert read_mappings_folder(variables) == Path("/m")
+    assert read_mappings_folder({}) is None
+    assert load_config(None, None, variables) == load_config(None, None, {})

@@ -21,6 +21,7 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from otel_raglog_proxy_bridge.capture_files.damaged_lists import Broken, json_items
 from otel_raglog_proxy_bridge.capture_files.raw_values import (
     DamagedItem,
     clean,
@@ -55,6 +56,9 @@ def matches(suffix: str, content: bytes) -> bool:  # noqa: ARG001  JSON is told 
 def read(content: bytes) -> Iterator[RawCall | str]:
     """Yield the calls in the file's order, and sentences on what could not be read."""
     for number, (where, data) in enumerate(_items(content), 1):
+        if isinstance(data, Broken):
+            yield data.told("call", number)
+            break
         try:
             call = _call(data, number)
         except DamagedItem as error:
@@ -69,6 +73,8 @@ def read(content: bytes) -> Iterator[RawCall | str]:
 
 def _items(content: bytes) -> Iterator[tuple[str, object]]:
     whole = _parsed(content)
+    if whole is None and content.lstrip()[:1] == b"[":
+        whole = json_items(content) or None
     if isinstance(whole, list):
         yield from ((f"call {number}", item) for number, item in enumerate(whole, 1))
     elif whole is not None:

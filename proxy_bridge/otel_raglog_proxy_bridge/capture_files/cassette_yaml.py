@@ -7,11 +7,16 @@ from typing import Any
 from otel_raglog_proxy_bridge.capture_files.raw_values import BadCapture, DamagedItem, base64_body
 
 
+class DamagedYaml(BadCapture):
+    """A text that is no YAML."""
+
+
 def load_yaml(content: bytes) -> object:
     """Return the data in ``content``: no tag makes anything but text, numbers, lists, mappings.
 
     Raises:
-        BadCapture: it is no YAML, or PyYAML is not there.
+        DamagedYaml: it is none.
+        BadCapture: PyYAML is not there.
     """
     try:
         import yaml  # noqa: PLC0415  the bridge needs the standard library alone
@@ -22,12 +27,12 @@ def load_yaml(content: bytes) -> object:
     except yaml.MarkedYAMLError as error:
         # Its own text may quote the file, and with it a secret.
         where = f", as line {error.problem_mark.line + 1} tells" if error.problem_mark else ""
-        raise BadCapture(f"a cassette that is no YAML{where}") from None
+        raise DamagedYaml(f"a cassette that is no YAML{where}") from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise BadCapture(f"a cassette that is no YAML: {type(error).__name__}") from None
+        raise DamagedYaml(f"a cassette that is no YAML: {type(error).__name__}") from None
     except (ValueError, LookupError, ArithmeticError, AttributeError, TypeError):
         # PyYAML's constructors let these out for values that do not fit their tags.
-        raise BadCapture("a cassette that is no YAML: a value that does not fit its tag") from None
+        raise DamagedYaml("a cassette that is no YAML: a value that does not fit its tag") from None
 
 
 def _loader(yaml: Any) -> Any:

@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from otel_raglog_proxy_bridge.capture_files.cassette_yaml import load_yaml
+from otel_raglog_proxy_bridge.capture_files.cassette_yaml import DamagedYaml, load_yaml
+from otel_raglog_proxy_bridge.capture_files.damaged_lists import Broken, json_items, yaml_items
 from otel_raglog_proxy_bridge.capture_files.raw_values import (
     BadCapture,
     DamagedItem,
@@ -36,6 +37,7 @@ _JSON_BEGINNING = re.compile(
     rb'\s*\{\s*(?:"(?:version|recorded_with)"\s*:\s*(?:[0-9]+|"[^"\n]*")\s*,\s*)*'
     rb'"(?:http_)?interactions"\s*:'
 )
+_KEY = "(?:http_)?interactions"
 _WRAPPED = frozenset({"string", "base64_string", "encoding"})
 
 
@@ -47,10 +49,15 @@ def matches(suffix: str, content: bytes) -> bool:  # noqa: ARG001  a cassette is
 def read(content: bytes) -> Iterator[RawCall | str]:
     """Yield the calls of a cassette in its order, and sentences on what could not be read.
 
+    Of one that is damaged or cut short the interactions that are whole are read.
+
     Raises:
         BadCapture: it is no YAML or JSON, has no list of interactions, or needs PyYAML.
     """
     for number, interaction in enumerate(_interactions(content), 1):
+        if isinstance(interaction, Broken):
+            yield interaction.told("interaction", number)
+            continue
         try:
             yield _call(interaction, number)
         except DamagedItem as error:
@@ -62,15 +69,35 @@ def _interactions(content: bytes) -> list[object]:
         try:
             data = json.loads(content)
         except (ValueError, RecursionError) as error:
+            if whole := json_items(content, _KEY):
+                return whole
             raise BadCapture(f"a cassette that is no JSON: {clean(str(error))}") from None
     else:
-        data = load_yaml(content)
+        try:
+            data = load_yaml(content)
+        except DamagedYaml:
+            found = [_one_by_itself(each) for each in yaml_items(content, _KEY.encode())]
+            broken = sum(isinstance(each, Broken) for each in found)
+            if broken < len(found):
+                return found if broken else [*found, Broken("no YAML", is_after=True)]
+            raise
+    return _listed(data)
+
+
+def _listed(data: object) -> list[object]:
     if isinstance(data, Mapping):
         for key in ("interactions", "http_interactions"):
             found = data.get(key)
             if isinstance(found, list):
                 return found
     raise BadCapture("a cassette without a list of interactions")
+
+
+def _one_by_itself(document: bytes) -> object:
+    try:
+        return _listed(load_yaml(document))[0]
+    except BadCapture:
+        return Broken("no YAML, or cut short")
 
 
 def _call(interaction: object, number: int) -> RawCall:

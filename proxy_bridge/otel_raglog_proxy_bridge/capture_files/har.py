@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlencode
 
+from otel_raglog_proxy_bridge.capture_files.damaged_lists import Broken, json_items
 from otel_raglog_proxy_bridge.capture_files.raw_values import (
     BadCapture,
     DamagedItem,
@@ -47,11 +48,16 @@ def matches(suffix: str, content: bytes) -> bool:
 def read(content: bytes) -> Iterator[RawCall | str]:
     """Yield the calls of an archive in its order, and sentences on what could not be read.
 
+    One that is cut short is read up to there.
+
     Raises:
         BadCapture: it is no JSON, or has no list of entries.
     """
     left_out = 0
     for number, entry in enumerate(_entries(content), 1):
+        if isinstance(entry, Broken):
+            yield entry.told("entry", number)
+            break
         if _is_other(entry):
             left_out += 1
             continue
@@ -60,7 +66,8 @@ def read(content: bytes) -> Iterator[RawCall | str]:
         except DamagedItem as error:
             yield f"entry {number} is damaged: {error}"
             continue
-        if not call.started_ns and entry.get("startedDateTime") is not None:
+        told = entry.get("startedDateTime") if isinstance(entry, Mapping) else None
+        if not call.started_ns and told is not None:
             yield f"entry {number}: startedDateTime is no time"
         yield call
     if left_out:
@@ -68,10 +75,12 @@ def read(content: bytes) -> Iterator[RawCall | str]:
         yield Note(f"{left_out} {entries} no HTTP call")
 
 
-def _entries(content: bytes) -> list[Mapping[str, object]]:
+def _entries(content: bytes) -> Sequence[object]:
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
+        if whole := json_items(content, "entries"):
+            return whole
         raise BadCapture(f"a HAR file that is no JSON: {clean(str(error))}") from None
     log = data.get("log") if isinstance(data, dict) else None
     entries = log.get("entries") if isinstance(log, dict) else None
@@ -87,8 +96,9 @@ def _is_other(entry: object) -> bool:
     return found is not None and found[0].lower() not in {"http:", "https:"}
 
 
-def _call(entry: Mapping[str, object], number: int) -> RawCall:
-    request = mapping_at(entry, "request")
+def _call(data: object, number: int) -> RawCall:
+    request = mapping_at(data, "request")
+    entry: Mapping[str, object] = data if isinstance(data, Mapping) else {}
     response = entry.get("response")
     answer: Mapping[str, object] = response if isinstance(response, Mapping) else {}
     request_type, request_body = _posted(request.get("postData"))

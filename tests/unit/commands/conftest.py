@@ -18,3 +18,4 @@ def logs_on_standard_error():
 def state_of_its_own(tmp_path, monkeypatch):
     """What is kept between calls, such as what an LLM cost, is kept in the test's folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("OTEL_RAGLOG_BRIDGE__MAPPINGS", str(tmp_path / "stored mappings"))

@@ -12,6 +12,10 @@ from call_sequences import FOLDER, read_sequence
 from typer.testing import CliRunner
 
 from otel_raglog.commands import app
+from otel_raglog.errors import ConfigError
+from otel_raglog_proxy_bridge.mapping_store import MappingStore
+from otel_raglog_proxy_bridge.mappings import CallMapping, Match, Origin
+from otel_raglog_proxy_bridge.model import CallStage
 from otel_raglog_proxy_bridge.sending import target_of
 
 SEQUENCE = FOLDER / "passenger-desk.jsonl.gz"
@@ -79,12 +83,25 @@ def test_a_lone_chat_is_of_no_role(tmp_path):
     assert line["stage"] == "llm"
 
 
-def test_an_llm_is_asked_only_when_one_is_configured(tmp_path, monkeypatch):
-    """The option says what is missing."""
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("classify", SEQUENCE),
+        ("run", "--dry-run", "--mitmdump", sys.executable),
+        ("run", "--mitmdump", sys.executable),
+    ],
+)
+def test_an_llm_is_asked_only_when_one_is_configured(monkeypatch, command):
+    """The option says what is missing, before anything is captured or started."""
     monkeypatch.delenv("OTEL_RAGLOG_JUDGE_KEY", raising=False)
-    done = run("bridge", "classify", SEQUENCE, "--llm")
-    assert done.exit_code != 0
-    assert "--llm" in str(done.exception)
+    monkeypatch.setattr("os.execv", lambda *_: pytest.fail("it was started"))
+    done = run("bridge", *command, "--llm")
+    assert isinstance(done.exception, ConfigError)
+    assert str(done.exception).startswith("--llm: ")
+    assert "OTEL_RAGLOG_JUDGE_KEY" in str(done.exception)
+    assert done.stdout == ""
+    monkeypatch.setenv("OTEL_RAGLOG_JUDGE__WHEN", "never")
+    assert "judge.when is never" in str(run("bridge", *command, "--llm").exception)
 
 
 def test_stored_mappings_come_first(tmp_path):
@@ -108,10 +125,215 @@ def test_stored_mappings_come_first(tmp_path):
         "bridge", "mappings", "edit", "--mappings", folder, "--pipeline", "app", "--file", edited
     )
     assert stored.exit_code == 0, stored.output
-    _, (line,) = lines_of(path, "--mappings", folder, "--pipeline", "app")
-    assert (line["stage"], line["by"]) == ("irrelevant", "mapping")
+    for which in (("--pipeline", "app"), ()):  # the only one that has some need not be named
+        done, (line,) = lines_of(path, "--mappings", folder, *which)
+        assert (line["stage"], line["by"]) == ("irrelevant", "mapping")
+        assert f"1 mapping of 'app' in {folder} read the calls" in done.stderr
     _, (line,) = lines_of(path)
     assert (line["stage"], line["by"]) == ("embedder", "rule")
+
+
+UNKNOWN = {
+    "method": "POST",
+    "url": "http://own.test/find",
+    "status": 200,
+    "request_body": {"query": "How much annual leave is there?", "top_k": 2},
+    "response_body": {
+        "passages": [
+            {"id": "1", "text": "Annual leave is 27 days a year for everybody.", "score": 0.9},
+            {"id": "2", "text": "Laptops are replaced every four years.", "score": 0.8},
+        ]
+    },
+}
+ANSWER = {
+    "method": "POST",
+    "url": "http://h/v1/chat/completions",
+    "status": 200,
+    "request_body": {
+        "messages": [
+            {
+                "role": "user",
+                "content": "Annual leave is 27 days a year for everybody.\n"
+                "Laptops are replaced every four years.\n\n"
+                "Question: How much annual leave is there?",
+            }
+        ]
+    },
+    "response_body": {"choices": [{"message": {"content": "27 days"}}]},
+}
+
+
+@pytest.fixture
+def calls(tmp_path):
+    """A search of an unknown API, and the answer from what it found."""
+    path = tmp_path / "calls.jsonl"
+    path.write_text(f"{json.dumps(UNKNOWN)}\n{json.dumps(ANSWER)}\n")
+    return path
+
+
+def keep_out(folder, pipeline):
+    """Let a person have said of the search that it is none."""
+    store = MappingStore(folder, pipeline)
+    store.add(
+        CallMapping(CallStage.IRRELEVANT, Match("POST", "own.test", "/find"), {}, Origin.USER)
+    )
+    return store
+
+
+LOOKS = [("bridge", "classify", "--format", "jsonl"), ("explain",), ("analyze", "--format", "json")]
+
+
+@pytest.mark.parametrize("command", LOOKS, ids=lambda command: command[-1])
+def test_captured_calls_are_read_by_the_mappings_of_the_live_bridge(
+    tmp_path, monkeypatch, calls, command
+):
+    """The folder of ``bridge run`` by default, and the only pipeline in it unless one is named."""
+    folder = tmp_path / "mine"
+    told = "1 mapping of 'hr-bot'"
+    keep_out(folder, "hr-bot")
+    assert told not in run(*command, calls).stderr
+    assert told in run(*command, calls, "--mappings", folder).stderr
+    monkeypatch.setenv("OTEL_RAGLOG_BRIDGE__MAPPINGS", str(folder))
+    assert told in run(*command, calls).stderr
+    monkeypatch.delenv("OTEL_RAGLOG_BRIDGE__MAPPINGS")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    keep_out(tmp_path / ".local/share/otel-raglog/mappings", "hr-bot")
+    assert told in run(*command, calls).stderr
+    keep_out(folder, "sales")
+    done = run(*command, calls, "--mappings", folder)
+    assert done.exit_code == 0
+    assert "--pipeline: " in done.stderr
+    assert "none was used: say whose; there are 'hr-bot', 'sales'" in done.stderr
+    assert told in run(*command, calls, "--mappings", folder, "--pipeline", "hr-bot").stderr
+
+
+def test_a_person_s_mapping_counts_in_every_command(tmp_path, calls):
+    """What was kept out in ``classify`` is no stage in ``analyze`` and ``explain`` either."""
+    folder = tmp_path / "mine"
+    keep_out(folder, "hr-bot")
+    assert [line["stage"] for line in lines_of(calls)[1]] == ["retriever", "generator"]
+    assert lines_of(calls, "--mappings", folder)[1][0]["stage"] == "irrelevant"
+    for command in ("analyze", "explain"):
+        assert "0 irrelevant" in run(command, calls).stderr
+        assert "1 irrelevant" in run(command, calls, "--mappings", folder).stderr
+
+
+@pytest.mark.parametrize("command", LOOKS, ids=lambda command: command[-1])
+def test_a_look_writes_nothing(tmp_path, calls, command):
+    """Neither for a pipeline nor into a folder that is not there; the nearest name is said."""
+    folder = tmp_path / "mine"
+    done = run(*command, calls, "--mappings", folder, "--pipeline", "hr-bot")
+    assert done.exit_code == 0
+    assert f"'hr-bot' has no mappings: {folder} is not there; none was used" in done.stderr
+    assert (
+        f"--mappings: {folder} is not there; none"
+        in run(*command, calls, "--mappings", folder).stderr
+    )
+    assert not folder.exists()
+    store = keep_out(folder, "hr-bot")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    done = run(*command, calls, "--mappings", folder, "--pipeline", "hr-bt")
+    assert f"'hr-bt' has no mappings in {folder}: did you mean 'hr-bot'?" in done.stderr
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert store.path in before
+
+
+def test_what_is_found_out_is_stored_when_asked_for(tmp_path, calls):
+    """As the live bridge would, and it is said where."""
+    folder = tmp_path / "mine"
+    done, _ = lines_of(calls, "--mappings", folder, "--pipeline", "hr-bot", "--store")
+    store = MappingStore(folder, "hr-bot")
+    assert f"--store: 1 mapping was stored in {store.path}" in done.stderr
+    assert [entry.name for entry in store.load()] == ["POST own.test/find"]
+    done, lines = lines_of(calls, "--mappings", folder, "--store")
+    assert f"--store: 0 mappings were stored in {store.path}" in done.stderr
+    assert lines[0]["by"] == "mapping"
+
+
+def test_whose_mappings_are_stored_must_be_said(tmp_path, calls):
+    """Before a call is read."""
+    done = run("bridge", "classify", calls, "--mappings", tmp_path / "mine", "--store")
+    assert str(done.exception) == "--store: --pipeline says whose mappings these are"
+    assert done.stdout == ""
+
+
+def test_mappings_that_cannot_be_stored_are_a_failure(tmp_path, calls):
+    """Of storing; the calls are told."""
+    store = MappingStore(tmp_path / "mine", "hr-bot")
+    store.path.parent.mkdir()
+    store.path.with_name(f"{store.path.name}.new").mkdir()
+    more = ("--mappings", store.path.parent, "--pipeline", "hr-bot", "--store")
+    done, lines = lines_of(calls, *more)
+    assert done.exit_code == 2
+    assert f"could not be stored: {store.path} cannot be written" in done.stderr
+    assert [line["stage"] for line in lines] == ["retriever", "generator"]
+    store.path.write_text("{")
+    assert "is damaged" in str(run("bridge", "classify", calls, *more).exception)
+
+
+@pytest.mark.parametrize("command", LOOKS, ids=lambda command: command[-1])
+@pytest.mark.parametrize("which", [(), ("--pipeline", "hr-bot")])
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda path: path.write_text("{"), "is damaged"),
+        (lambda path: path.write_text(""), "it is empty"),
+        (lambda path: path.write_text('{"format": 1, "pipeline": 5}'), "names no pipeline"),
+        (lambda path: path.write_text('{"format": 9, "pipeline": "hr-bot"}'), "a later version"),
+        (lambda path: path.mkdir(), "it is no file"),
+    ],
+)
+def test_mappings_that_cannot_be_read_cost_nothing_else(
+    tmp_path, calls, command, which, damage, told
+):
+    """The calls are read by rules; file and option are named, and the exit code is 2."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    path = folder / "hr-bot.json"
+    damage(path)
+    done = run(*command, calls, "--mappings", folder, *which)
+    assert done.exit_code == 2
+    (line,) = (each for each in done.stderr.splitlines() if "--mappings" in each)
+    assert line.startswith(f"otel-raglog: --mappings: {path} ")
+    assert told in line
+    assert line.endswith("no stored mapping was used")
+    assert done.stdout == run(*command, calls).stdout
+
+
+def test_mappings_are_looked_at_for_captured_calls_alone(tmp_path):
+    """Spans and run records need none."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "hr-bot.json").write_text("{")
+    record = tmp_path / "runs.jsonl"
+    record.write_text('{"id": "r", "question": "q", "answer": "a"}\n')
+    assert run("analyze", record, "--mappings", folder).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\udcff"])
+@pytest.mark.parametrize("command", LOOKS, ids=lambda command: command[-1])
+def test_a_name_that_no_pipeline_has_is_refused(calls, command, name):
+    """Before anything is read."""
+    done = run(*command, calls, "--pipeline", name)
+    assert done.exit_code == 2
+    assert "--pipeline" in done.stderr
+
+
+def test_classify_says_what_was_left_out():
+    """As ``analyze`` does, on stderr."""
+    done = run("bridge", "classify", SEQUENCE, "--format", "jsonl")
+    assert f"otel-raglog: {SEQUENCE}: " in done.stderr
+    assert "irrelevant" in done.stderr
+
+
+def test_a_file_of_calls_that_was_cut_short_is_told_up_to_the_cut(tmp_path):
+    """What is lost is named, and the exit code is 2."""
+    path = tmp_path / "calls.json"
+    path.write_text(json.dumps([UNKNOWN, ANSWER, ANSWER])[:-30])
+    done, lines = lines_of(path)
+    assert done.exit_code == 2
+    assert len(lines) == 2
+    assert f"{path}, call 3 is damaged" in done.stderr
 
 
 def test_analyze_judges_captured_calls():
@@ -158,8 +380,9 @@ def test_run_starts_mitmdump_with_the_add_on():
     assert target_of(options["raglog_endpoint"]) is not None
 
 
-def test_run_with_an_llm_names_what_asks():
+def test_run_with_an_llm_names_what_asks(monkeypatch):
     """A function of the service that the capturing process can import."""
+    monkeypatch.setenv("OTEL_RAGLOG_JUDGE_KEY", "k")
     options = options_of(command_of("--llm", "--mitmdump", sys.executable))
     module, name = options["raglog_asker"].split(":")
     assert hasattr(__import__(module, fromlist=[name]), name)

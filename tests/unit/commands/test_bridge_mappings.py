@@ -1,13 +1,17 @@
 """``otel-raglog bridge mappings``: list, show, edit and roll back."""
 
 import json
+import re
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 from unknown_calls import SEARCH_EXPRESSIONS, search_call
 
+from otel_raglog.commands import app as commands
 from otel_raglog.commands.bridge_mappings import mappings_app
 from otel_raglog.errors import BadInput
 from otel_raglog_proxy_bridge.mapping_store import MappingStore
@@ -48,11 +52,11 @@ def run(tmp_path, monkeypatch):
     def invoke(*arguments, fails=None):
         done = CliRunner().invoke(app, ["mappings", *map(str, arguments)])
         if fails is not None:
-            assert isinstance(done.exception, BadInput), done.output
-            assert fails in str(done.exception)
+            assert isinstance(done.exception, BadInput) or done.exit_code == 2, done.output
+            assert fails in f"{done.exception} {done.stderr}"
         elif done.exception is not None:
             raise done.exception
-        return done.output
+        return done.stdout if fails is None else f"{done.exception} {done.stderr}"
 
     return invoke
 
@@ -164,6 +168,89 @@ def test_a_wrong_edit_in_an_editor_changes_nothing(store, run, tmp_path, monkeyp
     assert len(store.entry(NAME).versions) == 2
 
 
+def scripted(tmp_path, monkeypatch, *lines):
+    """Let $EDITOR do this to ``path``."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "kept"))
+    (tmp_path / "kept").mkdir()
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "\n".join(["import pathlib, sys", "path = pathlib.Path(sys.argv[1])", *lines])
+    )
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    monkeypatch.delenv("VISUAL", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("path.write_text('{\"stage\": ')", "it is no JSON"),
+        ("path.write_bytes(b'\\xff')", "is no UTF-8 text"),
+        ('path.write_text(\'{"stage": "llm"}\')', "match is missing"),
+        ("path.write_text('mine'); sys.exit(3)", "Editing failed"),
+    ],
+)
+def test_what_was_written_and_cannot_be_stored_is_kept(
+    store, run, tmp_path, monkeypatch, written, told
+):
+    """The error says where, and --file takes it from there."""
+    scripted(tmp_path, monkeypatch, written)
+    text = run("edit", "1", fails=told)
+    assert "nothing was changed" in text
+    kept = Path(re.search(r"What you wrote is kept in (\S+):", text)[1])
+    assert list((tmp_path / "kept").iterdir()) == [kept]
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.read_bytes()
+    assert len(store.entry(NAME).versions) == 2
+
+
+def test_a_store_that_fails_keeps_what_was_written(store, run, tmp_path, monkeypatch):
+    """Nobody writes it twice."""
+    scripted(
+        tmp_path,
+        monkeypatch,
+        "path.write_text(path.read_text().replace('request.limit', 'request.n'))",
+    )
+    store.path.with_name(f"{store.path.name}.new").mkdir()
+    assert "is kept in" in run("edit", "1", fails="cannot be written")
+    (kept,) = (tmp_path / "kept").iterdir()
+    store.path.with_name(f"{store.path.name}.new").rmdir()
+    assert "version 3 is used now" in run("edit", "1", "--file", kept)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["pass"], None),
+        (["path.write_text('')"], "is empty"),
+        (["path.unlink()"], "left no file"),
+        (["sys.exit(1)"], "Editing failed"),
+    ],
+)
+def test_where_nothing_was_written_nothing_is_kept(store, run, tmp_path, monkeypatch, lines, told):
+    """Nor changed."""
+    scripted(tmp_path, monkeypatch, *lines)
+    if told is None:
+        assert run("edit", "1") == "nothing was changed\n"
+    else:
+        assert "is kept" not in run("edit", "1", fails=told)
+    assert list((tmp_path / "kept").iterdir()) == []
+    assert len(store.entry(NAME).versions) == 2
+
+
+@pytest.mark.parametrize("editor", ["/nonexistent", "false", "'vi", None])
+def test_an_editor_that_cannot_be_started_is_said(store, run, tmp_path, monkeypatch, editor):
+    """And what to do instead."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    if editor is None:
+        monkeypatch.delenv("EDITOR", raising=False)
+        monkeypatch.setenv("PATH", str(tmp_path))
+    else:
+        monkeypatch.setenv("EDITOR", editor)
+    text = run("edit", "1", fails="$VISUAL or $EDITOR names the editor, and --file takes a file")
+    assert "nothing was changed" in text
+    assert len(store.entry(NAME).versions) == 2
+
+
 def test_a_new_mapping_in_an_editor_begins_with_an_example(run, tmp_path, monkeypatch):
     """Its example must be filled in before it is right."""
     editor(tmp_path, monkeypatch, '"query": ""', '"query": "request.q"')
@@ -196,11 +283,98 @@ def test_a_damaged_file_is_said_and_left_as_it_is(store, run, tmp_path):
     store.path.write_text('{"format": 1, "pipeline": "hr-bot"')
     before = store.path.read_bytes()
     (tmp_path / "mine.json").write_text(json.dumps(BY_HAND))
-    for arguments in (["list"], ["show", "1"], ["rollback", "1"]):
-        run(*arguments, fails="is damaged")
-        run(*arguments, "--pipeline", "hr-bot", fails="is damaged")
-    run("edit", "--pipeline", "hr-bot", "--file", tmp_path / "mine.json", fails="is damaged")
+    told = f"--mappings: {store.path} is damaged"
+    for arguments in (["list"], ["show", "1"], ["rollback", "1"], ["edit", "1"]):
+        run(*arguments, fails=told)
+        run(*arguments, "--pipeline", "hr-bot", fails=told)
+    run("edit", "--pipeline", "hr-bot", "--file", tmp_path / "mine.json", fails=told)
     assert store.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda path: path.write_text("{"), "is damaged"),
+        (lambda path: path.write_text(""), "it is empty"),
+        (lambda path: path.write_text('{"format": 1}'), "names no pipeline"),
+        (lambda path: path.write_text('{"format": 9, "pipeline": "sales"}'), "a later version"),
+        (lambda path: path.mkdir(), "cannot be read: it is no file"),
+        (lambda path: path.symlink_to(path), "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_costs_no_other(store, run, damage, told):
+    """The other pipelines are listed, and used where they are named; the exit code is 2."""
+    path = store.path.with_name("sales.json")
+    damage(path)
+    assert f"--mappings: {path}" in run("list", fails=told)
+    for form in ("table", "json"):
+        done = CliRunner().invoke(commands, ["bridge", "mappings", "list", "--format", form])
+        assert done.exit_code == 2
+        assert NAME in done.stdout
+    run("show", "1", fails="there are hr-bot, sales")
+    run("show", "1", "--pipeline", "sales", fails=told)
+    assert NAME in run("show", "1", "--pipeline", "hr-bot")
+
+
+def test_a_pipeline_without_mappings_is_told_from_a_folder_without_any(store, run, tmp_path):
+    """With the nearest that has some: a look is no error, a change is."""
+    told = f"'hr-bt' has no mappings in {tmp_path / 'mappings'}: did you mean 'hr-bot'? there are 'hr-bot'"
+    assert told in run("list", "--pipeline", "hr-bt")
+    assert json.loads(run("list", "--pipeline", "hr-bt", "--format", "json")) == []
+    for arguments in (["show", "1"], ["rollback", "1"], ["edit", "1"]):
+        run(*arguments, "--pipeline", "hr-bt", fails=told)
+    assert "which is not there" in run("list", "--mappings", tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("command", [["list"], ["show", "1"], ["rollback", "1"], ["edit"]])
+def test_a_name_that_no_pipeline_has_is_refused(store, run, command):
+    """Empty, or no text."""
+    for name in ("", " ", "\udcff"):
+        run(*command, "--pipeline", name, fails="--pipeline")
+
+
+def test_a_folder_that_is_none_is_refused(store, run, tmp_path):
+    """The option is named."""
+    (tmp_path / "file").write_text("x")
+    run("list", "--mappings", tmp_path / "file", fails="--mappings")
+    run("list", "--mappings", "~nobody-of-this-name/x", fails="--mappings")
+
+
+def test_which_mapping_is_meant_may_be_anything(store, run):
+    """No number is too long, and nothing names no mapping."""
+    for which in ("", "9" * 5_000, "0"):
+        run("show", which, fails="no mapping is")
+
+
+def test_a_mapping_for_a_new_pipeline_says_so(run, tmp_path):
+    """A name that was mistyped is seen."""
+    (tmp_path / "mine.json").write_text(json.dumps(BY_HAND))
+    told = run("edit", "--pipeline", "hr-bt", "--file", tmp_path / "mine.json")
+    assert f"the first of 'hr-bt', in {tmp_path / 'mappings' / 'hr-bt.json'}" in told
+
+
+def test_the_same_again_changes_nothing_but_makes_it_one_s_own(store, run, tmp_path):
+    """What was looked at and saved is settled; once more is no version."""
+    (tmp_path / "same.json").write_text(run("show", "1", "--format", "json"))
+    assert "version 3 is used now" in run("edit", "1", "--file", tmp_path / "same.json")
+    assert "nothing was changed" in run("edit", "1", "--file", tmp_path / "same.json")
+    assert len(store.entry(NAME).versions) == 3
+
+
+def test_there_is_nothing_before_the_first_version(store, run):
+    """However often it is asked for."""
+    run("rollback", "1")
+    for _ in range(2):
+        run("rollback", "1", fails="has no earlier version")
+
+
+def test_a_store_that_cannot_be_written_is_said(store, run, tmp_path):
+    """With the file and the option."""
+    store.path.with_name(f"{store.path.name}.new").mkdir()
+    (tmp_path / "mine.json").write_text(json.dumps(BY_HAND))
+    run("edit", "1", "--file", tmp_path / "mine.json", fails=f"{store.path} cannot be written")
+    run("rollback", "1", fails=f"{store.path} cannot be written")
 
 
 def test_a_name_from_outside_does_not_steer_the_terminal(store, run):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from unknown_calls import QUESTION, SEARCH_EXPRESSIONS, VACATION, exchange_of, search_call
 
-from otel_raglog_proxy_bridge.mapping_store import MappingStore, file_name, pipelines_in
+from otel_raglog_proxy_bridge.mapping_store import MappingStore, file_name, files_in
 from otel_raglog_proxy_bridge.mappings import CallMapping, MappingError, Match, Origin
 from otel_raglog_proxy_bridge.model import CallStage
 
@@ -149,7 +149,8 @@ def test_a_change_of_the_file_is_seen_at_once(store):
 DAMAGES = {
     "half of it": lambda text: text[: len(text) // 2],
     "no object": lambda _: "[]",
-    "a later format": lambda text: text.replace('"format": 1', '"format": 2'),
+    "no format": lambda text: text.replace('"format": 1', '"format": null'),
+    "empty": lambda _: "",
     "another pipeline": lambda text: text.replace("hr-bot", "sales"),
     "a wrong expression": lambda text: text.replace("request.question", "request.[question"),
     "an unknown key": lambda text: text.replace('"stage"', '"stages"'),
@@ -205,7 +206,7 @@ def test_a_change_that_fails_leaves_the_old_file(store):
     store.add(mapping())
     before = store.path.read_text()
     store.path.with_name(f"{store.path.name}.new").mkdir()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(MappingError, match="cannot be written: Is a directory"):
         store.add(mapping(Origin.USER))
     assert store.path.read_text() == before
 
@@ -233,7 +234,7 @@ def test_two_processes_and_many_threads_lose_nothing(store):
 
 
 @pytest.mark.parametrize(
-    "name", ["a/b", "../../etc/passwd", "", ".hidden", "ü b", "x" * 300, "%2E"]
+    "name", ["a/b", "../../etc/passwd", "", "_", ".hidden", "ü b", "x" * 300, "%2E", "\udcff"]
 )
 def test_any_name_of_a_pipeline_makes_a_file_in_the_folder(tmp_path, name):
     """And no two share one."""
@@ -241,24 +242,75 @@ def test_any_name_of_a_pipeline_makes_a_file_in_the_folder(tmp_path, name):
     store.add(mapping())
     assert store.path.parent == tmp_path
     assert store.path.is_file()
-    assert pipelines_in(tmp_path) == (name,)
+    assert [(each.pipeline, each.problem) for each in files_in(tmp_path)] == [(name, None)]
+    assert len(MappingStore(tmp_path, name).load()) == 1
 
 
 def test_no_two_pipelines_share_a_file():
     """Names that look alike when made safe, and long ones with one beginning."""
-    names = ["a/b", "a%2Fb", "a_b", "", ".a", "%2Ea", "x" * 300, "x" * 301]
+    names = ["a/b", "a%2Fb", "a_b", "", "_", ".a", "%2Ea", "x" * 300, "x" * 301]
     assert len({file_name(name) for name in names}) == len(names)
 
 
-def test_pipelines_of_a_folder_are_named(tmp_path):
-    """A file that is none of ours is an error."""
-    assert pipelines_in(tmp_path / "none") == ()
+def test_files_of_a_folder_are_named_by_their_pipelines(tmp_path):
+    """A file that is damaged, or none of ours, costs no other; its own name tells whose it is."""
+    assert files_in(tmp_path / "none") == ()
     for name in ("b", "a/c"):
         MappingStore(tmp_path, name).add(mapping())
-    assert pipelines_in(tmp_path) == ("a/c", "b")
-    (tmp_path / "odd.json").write_text(json.dumps({"x": 1}))
-    with pytest.raises(MappingError, match="names no pipeline"):
-        pipelines_in(tmp_path)
-    (tmp_path / "odd.json").write_text("{")
-    with pytest.raises(MappingError, match=r"odd\.json is damaged"):
-        pipelines_in(tmp_path)
+    assert [each.pipeline for each in files_in(tmp_path)] == ["a/c", "b"]
+    odd = tmp_path / "odd%2Fone.json"
+    for text, problem in (
+        (json.dumps({"x": 1}), "names no pipeline"),
+        ("{", "is damaged"),
+        ("", "it is empty"),
+        ((tmp_path / "b.json").read_text(), "is not read: the mappings of 'b' are in b.json"),
+    ):
+        odd.write_text(text)
+        *_, found = files_in(tmp_path)
+        assert (found.pipeline, found.path) == ("odd/one", odd)
+        assert problem in found.problem
+        assert [each.pipeline for each in files_in(tmp_path) if not each.problem] == ["a/c", "b"]
+    with pytest.raises(MappingError, match="cannot be read: Not a directory"):
+        files_in(odd)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_is_neither_read_nor_waited_for(store, kind):
+    """Its name is in the error."""
+    store.path.parent.mkdir()
+    if kind == "folder":
+        store.path.mkdir()
+    else:
+        os.mkfifo(store.path)
+    for change in (store.load, lambda: store.add(mapping())):
+        with pytest.raises(MappingError, match=r"hr-bot\.json cannot be read: it is no file"):
+            change()
+    assert store.find(search_call()) is None
+    assert "cannot be read" in store.problem
+
+
+def test_a_file_that_may_not_be_read_is_an_error(store, monkeypatch):
+    """As one that is damaged; the mappings read before hold."""
+    store.add(mapping())
+    opened = Path.open
+
+    def refuse(path, *arguments, **options):
+        if path == store.path:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(MappingError, match=r"hr-bot\.json cannot be read: Permission denied"):
+        store.load()
+    assert store.find(search_call()) == mapping()
+
+
+def test_a_file_of_a_later_version_is_left_as_it_is(store):
+    """It is not damaged: this version does not know it."""
+    store.add(mapping())
+    later = store.path.read_text().replace('"format": 1', '"format": 2')
+    store.path.write_text(later)
+    for change in (store.load, lambda: store.add(mapping(Origin.USER))):
+        with pytest.raises(MappingError, match=r"left as it is: a later version .*format 2"):
+            change()
+    assert store.path.read_text() == later

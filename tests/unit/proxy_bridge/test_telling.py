@@ -119,3 +119,35 @@ def test_a_silent_llm_leaves_the_call_untold():
     odd = call("/wisdom", {"about": "How much annual leave is there?"}, ODD)
     read = Classifier(tellers(asker=Silent())).classify(odd)
     assert (read.decision.stage, read.decision.by) == ("irrelevant", "none")
+
+
+def test_a_look_uses_stored_mappings_and_keeps_none(tmp_path):
+    """As for calls that were captured before."""
+    looking = Classifier(tellers(tmp_path, "app", now=now, keeps=False))
+    assert looking.classify(call()).decision.by == "rule"
+    assert list(tmp_path.iterdir()) == []
+    Classifier(tellers(tmp_path, "app", now=now)).classify(call())
+    assert looking.classify(call()).decision.by == "mapping"
+
+
+def test_stored_mappings_that_cannot_be_read_are_told_once(tmp_path, caplog):
+    """In the log of a running bridge, or to whom it asks; calls are told by rules."""
+    path = MappingStore(tmp_path, "app").path
+    path.write_text("{")
+    told = []
+    for warn in ({}, {"warn": told.append}):
+        classifier = Classifier(tellers(tmp_path, "app", keeps=False, **warn))
+        assert [classifier.classify(call()).decision.by for _ in range(2)] == ["rule", "rule"]
+    (logged,) = (record.getMessage() for record in caplog.records)
+    assert told == [logged.removeprefix("raglog: ")]
+    assert f"{path} is damaged" in logged
+
+
+def test_a_mapping_that_cannot_be_stored_is_told_once(tmp_path):
+    """The calls are told and read."""
+    (tmp_path / "file").write_text("no folder")
+    told = []
+    classifier = Classifier(tellers(tmp_path / "file", "app", warn=told.append))
+    for path in ("/find", "/other"):
+        assert classifier.classify(call(path)).decision.stage == "retriever"
+    assert sum("could not be stored" in sentence for sentence in told) == 1

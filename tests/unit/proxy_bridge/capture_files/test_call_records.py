@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,3 +127,13 @@ KEYS = [
 def test_odd_values_never_raise(fields):
     """A record of any values is a call or a sentence."""
     assert read({**RECORD, **fields})
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_that_was_cut_short_is_read_up_to_the_cut(indent):
+    """One sentence says what is lost, not one for each of its lines."""
+    record = {"method": "GET", "url": "http://h/a", "status": 200}
+    whole = json.dumps([record] * 3, indent=indent).encode()
+    first, second, lost = call_records.read(whole[:-20])
+    assert (first.url, second.id) == ("http://h/a", "2")
+    assert lost == "call 3 is damaged: no JSON, or cut short; nothing after it can be read"

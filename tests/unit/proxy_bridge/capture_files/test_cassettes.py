@@ -220,3 +220,37 @@ def test_arbitrary_bytes_raise_our_error_alone(tail):
             list(cassettes.read(head + tail))
         except BadCapture:
             continue
+
+
+TWICE = VCRPY.replace("version: 1\n", "") + VCRPY.removeprefix("interactions:\n")
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_an_interaction_in_yaml_that_is_damaged_costs_itself_alone(indent):
+    """Cut short within a text, or broken between others."""
+    text = "".join(
+        f"{indent if line[0] in '- ' else ''}{line}" for line in TWICE.splitlines(keepends=True)
+    )
+    assert len(list(cassettes.read(text.encode()))) == 2
+    cut = text[: text.rindex('"data"')]
+    call, lost = cassettes.read(cut.encode())
+    assert call.response_body == b'{"data": []}'
+    assert lost == "interaction 2 is damaged: no YAML, or cut short"
+    lost, call = cassettes.read(text.replace("[application/json]", "[app: {", 1).encode())
+    assert lost == "interaction 1 is damaged: no YAML, or cut short"
+    assert call.id == "2"
+
+
+def test_what_is_no_yaml_after_the_interactions_costs_none():
+    """The recorder's own last lines, cut short."""
+    call, told = cassettes.read(VCRPY.replace("version: 1", 'version: "1').encode())
+    assert call.method == "POST"
+    assert told == "after interaction 1: no YAML"
+
+
+def test_a_cassette_in_json_that_was_cut_short_is_read_up_to_the_cut():
+    """As a HAR file is."""
+    whole = json.dumps(yaml.safe_load(TWICE)).encode()
+    call, lost = cassettes.read(whole[: whole.rindex(b'"data')])
+    assert call.id == "1"
+    assert lost.startswith("interaction 2 is damaged: no JSON, or cut short")

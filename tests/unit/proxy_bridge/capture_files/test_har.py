@@ -190,3 +190,14 @@ def test_what_mitmproxy_dumps_is_read():
     assert found.url == flow.request.pretty_url
     assert (found.request_body, found.response_body) == (b'{"q":1}', b'{"a":1}')
     assert found.status == 200
+
+
+def test_an_archive_that_was_cut_short_is_read_up_to_the_cut():
+    """The number of the entry that is lost is said, and nothing else of it."""
+    whole = archive(entry(), entry(), entry())
+    first, second, lost = har.read(whole[: whole.rindex(b'"results') + 3])
+    assert (first.id, second.id, second.response_body) == ("1", "2", b'{"results":[]}')
+    assert lost == "entry 3 is damaged: no JSON, or cut short; nothing after it can be read"
+    *calls, told = har.read(whole.removesuffix(b"}}"))
+    assert len(calls) == 3
+    assert told == "after entry 3: no JSON, or cut short"
