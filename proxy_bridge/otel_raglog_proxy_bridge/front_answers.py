@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from otel_raglog_proxy_bridge.formats.fields import Json, at, items
 from otel_raglog_proxy_bridge.front_texts import (
@@ -34,7 +34,9 @@ _MESSAGES = ("messages", "chatmessages")
 _TEXTS = ("message", "msg", "text", "content", "parts", "value")
 _FIRST_OF = frozenset({*SURE, *_CHOICES, "predictions", "outputs", "responses"})
 """Names under which the first of a list is the answer: of others a list is what was found."""
-_STATUS_NAMES = frozenset({"status", "success", "ok", "code", "statuscode", "taskid", "jobid"})
+_STATUS_NAMES = frozenset(
+    {"status", "success", "ok", "code", "statuscode", "taskid", "jobid", "count", "total"}
+)
 _STATUS_WORDS = frozenset(
     {
         "ok", "success", "successful", "succeeded", "done", "completed", "complete", "accepted",
@@ -87,6 +89,7 @@ class _Finder:
     def __init__(self, question: str, *, any_name: bool) -> None:
         self.question = question
         self.any_name = any_name
+        self._seen: dict[tuple[str, int], object] = {}  # so that nothing is looked through twice
 
     def of(self, data: object, deep: int) -> str:
         """Return the answer in data at a place where one may stand."""
@@ -102,9 +105,21 @@ class _Finder:
             return last_answer(listed)
         if listed and all(isinstance(at(item, "recipient_id"), str) for item in listed):
             return "\n".join(said for item in listed if (said := text_of(at(item, "text"))))
-        return self._sure(listed[0], deep + 1) or self._responses(listed[0], deep + 1) if len(listed) == 1 else ""
+        return (
+            self._sure(listed[0], deep + 1) or self._responses(listed[0], deep + 1)
+            if len(listed) == 1
+            else ""
+        )
+
+    def _is_new(self, way: str, data: object) -> bool:
+        key = (way, id(data))
+        new = key not in self._seen
+        self._seen[key] = data  # kept, or its id might become another's
+        return new
 
     def _of_object(self, data: Json, deep: int) -> str:
+        if not self._is_new("object", data):
+            return ""
         if has_failed(data) or role_of(data) in {"user", "other"}:
             return ""
         if found := self._sure(data, deep):
@@ -134,6 +149,8 @@ class _Finder:
                         return found
                 for name, value in named.items():
                     opened = inside(value) if name == "body" else value
+                    if isinstance(value, list) and len(value) == 1:
+                        opened = value[0]
                     if isinstance(opened, Mapping) and not is_aside(name):
                         below.append(opened)
             level = below
@@ -143,27 +160,26 @@ class _Finder:
         """Return the answer that is the value of a name which tells one."""
         if isinstance(value, str):
             return self._text(value)
+        if deep > DEEPEST:
+            return ""
         if isinstance(value, Mapping):
-            if plain_name(value.get("kind")) in {"statusupdate"} or deep > DEEPEST:
-                return ""
             return self._of_object(value, deep + 1)
         listed = items(value)
-        if not listed or deep > DEEPEST:
-            return ""
+        return self._listed(name, listed, deep) if listed else ""
+
+    def _listed(self, name: str, listed: Sequence[object], deep: int) -> str:
         if are_messages(listed):
             return last_answer(listed)
-        if all(isinstance(item, str) for item in listed):
-            return self._text("".join(map(str, listed)) if name == "output" else str(listed[0]))
         if name in {"result", "results"}:
-            return ""
+            return ""  # what was found
         if name in {"responses", "activities"}:
             said = [text_of(item) for item in listed if at(item, "type") in {"text", "message"}]
             return self._text("\n".join(part for part in said if part))
-        if name not in _FIRST_OF and all(is_part(item) for item in listed):
+        if name == "output" and all(isinstance(item, str) for item in listed):
             return self._text(text_of(listed))
-        if name in _FIRST_OF and isinstance(listed[0], Mapping):
-            return self._of_object(listed[0], deep + 1)
-        return self.of(listed[0], deep + 1) if name in _FIRST_OF else ""
+        if name in _FIRST_OF:
+            return self._value(name, listed[0], deep + 1)
+        return self._text(text_of(listed)) if all(is_part(item) for item in listed) else ""
 
     def _responses(self, data: object, deep: int) -> str:
         if not isinstance(data, Mapping) or has_failed(data):
@@ -222,7 +238,7 @@ class _Finder:
 
     def _below(self, data: Json, deep: int) -> str:
         """Return the answer below names that nobody knows."""
-        if deep > DEEPEST:
+        if deep > DEEPEST or not self._is_new("below", data):
             return ""
         known = [(plain_name(key), value) for key, value in data.items()]
         others = [value for name, value in known if not is_aside(name)]

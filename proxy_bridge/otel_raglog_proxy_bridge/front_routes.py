@@ -9,7 +9,9 @@ from otel_raglog_proxy_bridge.model import Exchange
 _ASKING_METHODS = frozenset({"GET", "POST", "QUERY"})
 _WORD = re.compile(r"[a-z]+")
 _ID = re.compile(r"v?\d+(?:\.\d+)*|.*\d.*\d.*")
-_FILE = re.compile(r"\.(?:js|mjs|css|map|png|jpe?g|gif|svg|ico|webp|woff2?|ttf|txt|html?|xml|json)\Z")
+_FILE = re.compile(
+    r"\.(?:js|mjs|css|map|png|jpe?g|gif|svg|ico|webp|woff2?|ttf|txt|html?|xml|json)\Z"
+)
 _ANYWHERE = frozenset({"static", "assets", "_next", "socket.io", "_stcore", "oauth", "oauth2"})
 _ALONE = frozenset(
     {
@@ -18,14 +20,14 @@ _ALONE = frozenset(
         "stop", "cancel", "abort", "clear", "reset", "delete", "rename", "config", "settings",
         "info", "version", "models", "documents", "document", "docs", "files", "file",
         "collections", "datasets", "add", "insert", "upsert", "track", "events-log", "analytics",
-        "logs", "like", "dislike", "rate", "index", "train", "share", "export", "import",
+        "logs", "like", "dislike", "index", "prompts", "templates", "crawl", "scrape", "train", "share", "export", "import",
     }
 )  # fmt: skip
 """Last parts of a path that ask nothing when they stand alone."""
 _WORDS = frozenset(
     {
         "login", "logout", "signin", "signup", "password", "feedback", "feedbacks", "rating",
-        "ratings", "vote", "upload", "uploads", "ingest", "ingestion", "embed", "embedding",
+        "ratings", "rate", "vote", "reaction", "reactions", "evaluate", "evaluation", "upload", "uploads", "ingest", "ingestion", "embed", "embedding",
         "embeddings", "rerank", "tokenize", "detokenize", "moderations", "transcriptions",
         "speech", "history", "title", "titles", "suggestion", "suggestions", "autocomplete",
         "followups", "telemetry", "favicon",

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from otel_raglog_proxy_bridge.formats.fields import at, items, mapping, text
+from otel_raglog_proxy_bridge.formats.fields import Json, at, items, mapping, text
 from otel_raglog_proxy_bridge.front_answers import SURE, answer_in, has_failed
 from otel_raglog_proxy_bridge.front_texts import (
-    are_messages,
     by_names,
     last_answer,
     plain_name,
@@ -23,8 +23,9 @@ _LETTERED = re.compile(r'[0-9a-k]:[\["{}\dnft]')
 _TEXT_LETTER = "0:"
 _TOOL_LETTERS = ("9:", "a:", "b:", "c:")
 _ENDS = frozenset({"[DONE]", "[END]", "<END>", "[EOS]", "<|end|>"})
-_FIELDS = ("data:", "event:", "id:", "retry:", ":")
 _LEAST_REPEATED = 5
+_SPEAKER = "\0"
+"""In place of a name: a message of several, of which the last is the answer."""
 
 _ASIDE = (
     "error", "reason", "think", "thought", "tool", "function", "source", "document", "citation",
@@ -92,8 +93,10 @@ def lettered_answer(body: str) -> str | None:
     Each line is a letter that tells what it has, and JSON: ``0:"Hello"``. What the model said
     before its last tool was called is not the answer.
     """
+    if _LETTERED.match(body) is None:
+        return None
     lines = [line for line in body.split("\n") if line.strip()]
-    if not lines or not all(_LETTERED.match(line) for line in lines):
+    if not all(_LETTERED.match(line) for line in lines):
         return None
     if not any(line.startswith((_TEXT_LETTER, "d:", "f:")) for line in lines):
         return None
@@ -134,7 +137,9 @@ def _chosen(ways: list[_Pieces]) -> str:
     pieced = [pieces for pieces in ways if not pieces.whole]
     whole = [pieces for pieces in ways if pieces.whole]
     sure = [pieces for pieces in pieced if pieces.sure]
-    best = sure[-1] if sure else max(reversed(pieced), key=lambda each: len(each.texts), default=None)
+    best = (
+        sure[-1] if sure else max(reversed(pieced), key=lambda each: len(each.texts), default=None)
+    )
     if best is None:
         return whole[-1].joined()
     streamed = best.joined()
@@ -149,9 +154,7 @@ def _grows(texts: list[str]) -> bool:
     """Whether each text begins with the one before: what is said so far, not what is new."""
     if len(texts) < 2 or len(texts[0].strip()) < _LEAST_REPEATED:  # noqa: PLR2004  one cannot grow
         return False
-    return all(
-        later.startswith(earlier) for earlier, later in zip(texts, texts[1:], strict=False)
-    )
+    return all(later.startswith(earlier) for earlier, later in pairwise(texts))
 
 
 # ----------------------------------------------------------------------------- reading
@@ -171,7 +174,7 @@ def _take(event: Event, ways: dict[tuple[str, ...], _Pieces], question: str) -> 
             ways.setdefault((name,), _Pieces(whole=True, sure=name == "values")).texts.append(said)
         return
     if isinstance(data, list):  # LangGraph: a message, and what is known of it
-        data = data[0] if len(data) == 2 and not are_messages(data) or role_of(at(data, 0)) else None  # noqa: PLR2004
+        data = data[0] if role_of(at(data, 0)) else None
     kinds = _kinds(name, data)
     if any(_is_aside(kind) for kind in kinds) or _is_failed(data):
         return
@@ -183,7 +186,7 @@ def _take(event: Event, ways: dict[tuple[str, ...], _Pieces], question: str) -> 
         pieces.texts.append(said)
         pieces.whole = whole
         pieces.replaced = any("replace" in each for each in kinds)
-        pieces.sure = way[0] in SURE or way[0] == "message"
+        pieces.sure = way[0] in SURE or way[0] == _SPEAKER
 
 
 def _of_state(name: str, data: object, question: str) -> str:
@@ -223,32 +226,49 @@ def _piece(
         return ("",), "" if data in _ENDS else data
     if not isinstance(data, Mapping):
         return ("",), ""
-    chunk = at(data, "data", "chunk")
-    if isinstance(chunk, Mapping):  # LangChain: an event of a model's run
-        return ("message", text(data, "run_id") or ""), text_of(chunk)
-    if role_of(data) == "assistant" and isinstance(data.get("id"), str):
-        return ("message", str(data["id"])), text_of(data)
-    if any(kind.startswith(("textdelta", "textmessage")) for kind in kinds):
-        block = text(data, "id") or text(data, "messageId") or ""
-        return ("message", block), text_of(data.get("delta") or data.get("textDelta"))
     named = by_names(data)
     inner = named.get("data")
-    if not whole and isinstance(inner, str) and kinds and kinds[-1].startswith(_TEXTY):
+    texty = not whole and bool(kinds) and kinds[-1].startswith(_TEXTY)
+    if isinstance(inner, str) and texty:
         return ("data",), "" if inner in _ENDS else inner
+    return (
+        _spoken(data, kinds)
+        or _named_piece(named, by_names(mapping(inner)))
+        or _chosen_piece(data)
+        or _plain_piece(named, data, question)
+    )
+
+
+def _spoken(data: Json, kinds: list[str]) -> tuple[tuple[str, ...], str] | None:
+    """Return a piece of one of several messages, by the message's id."""
+    chunk = at(data, "data", "chunk")
+    if isinstance(chunk, Mapping):  # LangChain: an event of a model's run
+        return (_SPEAKER, text(data, "run_id") or ""), text_of(chunk)
+    if role_of(data) == "assistant" and isinstance(data.get("id"), str):
+        return (_SPEAKER, str(data["id"])), text_of(data)
+    if any(kind.startswith(("textdelta", "textmessage")) for kind in kinds):
+        block = text(data, "id") or text(data, "messageId") or ""
+        return (_SPEAKER, block), text_of(data.get("delta") or data.get("textDelta"))
+    return None
+
+
+def _named_piece(
+    named: Mapping[str, object], inner: Mapping[str, object]
+) -> tuple[tuple[str, ...], str] | None:
     for key in (*_DELTAS, *SURE[:3], "textresponse"):
-        for place in (named, by_names(mapping(inner))):
+        for place in (named, inner):
             if said := text_of(place.get(key)):
                 return (key,), said
-    if said := text_of(at(data, "choices", 0, "delta", "content")) or text_of(
-        at(data, "choices", 0, "text")
-    ):
-        return ("choices",), said
-    if items(at(data, "choices")):
-        return ("choices",), ""
+    return None
+
+
+def _chosen_piece(data: Json) -> tuple[tuple[str, ...], str] | None:
+    """Return a piece in OpenAI's or the Agent2Agent protocol's form."""
+    choice = at(data, "choices", 0)
+    if choice is not None:
+        return ("choices",), text_of(at(choice, "delta", "content")) or text_of(at(choice, "text"))
     artifact = at(data, "artifact", "parts")
-    if artifact is not None:
-        return ("artifact",), text_of(artifact)
-    return _plain_piece(named, data, question)
+    return (("artifact",), text_of(artifact)) if artifact is not None else None
 
 
 def _plain_piece(

@@ -90,23 +90,23 @@ def _answer(exchange: Exchange, place: str, question: str) -> str:
         return ""
     if place:
         return _answer_at(exchange, place)
-    body = exchange.call.response_body
-    lettered = lettered_answer(body)
+    lettered = lettered_answer(exchange.call.response_body)
     if lettered is not None:
         return lettered
-    answer = _of_model(exchange)
-    if answer:
-        return answer
-    events = () if exchange.response is not None else events_in(body)
+    return _of_model(exchange) or _of_own_shape(exchange, question)
+
+
+def _of_own_shape(exchange: Exchange, question: str) -> str:
+    body = exchange.call.response_body
+    if exchange.response is not None:
+        return answer_in(exchange.response, question, any_name=is_graphql(exchange.request))
+    events = events_in(body)
     if events:
         return answer_of(events, question)
     kind = exchange.call.response_headers.get("content-type", "").lower()
-    if exchange.response is None or kind.startswith(_PLAIN):
-        if kind.startswith(_XML):
-            return twiml_answer(body)
-        if kind.startswith(_PLAIN):
-            return body.strip()
-    return answer_in(exchange.response, question, any_name=is_graphql(exchange.request))
+    if kind.startswith(_XML):
+        return twiml_answer(body)
+    return body.strip() if kind.startswith(_PLAIN) else ""
 
 
 def _of_model(exchange: Exchange) -> str:

@@ -164,12 +164,12 @@ def test_what_is_no_text_gives_none(content_type):
 def test_a_form_in_parts_becomes_its_fields():
     """Files are left out, and so is a field that was cut; names that tell a secret hide theirs."""
     form = (
-        '--x\r\nContent-Disposition: form-data; name="question"\r\n\r\nLeave\r\n\r\nnow?\r\n'
-        '--x\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n'
-        "Content-Type: text/plain\r\n\r\ninside a file\r\n"
-        '--x\r\ncontent-disposition: form-data; name="code"\r\n\r\n1234\r\n'
-        "--x--\r\n"
-    ).encode()
+        b'--x\r\nContent-Disposition: form-data; name="question"\r\n\r\nLeave\r\n\r\nnow?\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n'
+        b"Content-Type: text/plain\r\n\r\ninside a file\r\n"
+        b'--x\r\ncontent-disposition: form-data; name="code"\r\n\r\n1234\r\n'
+        b"--x--\r\n"
+    )
     kind = "multipart/form-data; boundary=x"
     fields = {"question": "Leave\r\n\r\nnow?", "code": "***"}
     assert json.loads(body_text(form, kind).text) == fields

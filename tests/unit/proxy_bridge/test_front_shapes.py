@@ -14,9 +14,7 @@ from otel_raglog_proxy_bridge.model import Side
 from otel_raglog_proxy_bridge.parsing import parse
 from otel_raglog_proxy_bridge.safety import RawCall, safe_call
 
-SHAPES = yaml.safe_load(
-    (Path(__file__).parent / "front_shapes.yaml").read_text(encoding="utf-8")
-)
+SHAPES = yaml.safe_load((Path(__file__).parent / "front_shapes.yaml").read_text(encoding="utf-8"))
 QUESTION = "Leave?"
 ANSWER = "27 days"
 BOUNDARY = "x1"
@@ -29,10 +27,8 @@ def body_of(data):
 
 def multipart(fields, file):
     """Return a form as browsers send it, with a file before the fields."""
-    parts = [
-        f'Content-Disposition: form-data; name="file"; filename="{file}"\r\n'
-        f"Content-Type: application/octet-stream\r\n\r\nquestion={file}"
-    ] * bool(file)
+    sent = f'Content-Disposition: form-data; name="file"; filename="{file}"'
+    parts = [f"{sent}\r\nContent-Type: text/plain\r\n\r\nquestion={file}"] * bool(file)
     parts += [
         f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'
         for name, value in fields.items()
