@@ -7,6 +7,7 @@ import re
 from otel_raglog_proxy_bridge.model import Exchange
 
 _ASKING_METHODS = frozenset({"GET", "POST", "QUERY"})
+_NEVER_ASKING = frozenset({"OPTIONS", "HEAD", "TRACE", "CONNECT"})
 _WORD = re.compile(r"[a-z]+")
 _ID = re.compile(r"v?\d+(?:\.\d+)*|.*\d.*\d.*")
 _FILE = re.compile(
@@ -45,18 +46,23 @@ _PAGES = ("text/html", "text/css", "text/javascript", "application/javascript", 
 _FIRST_REDIRECT, _FIRST_ERROR = 300, 400
 
 
-def may_ask(exchange: Exchange) -> bool:
+def may_ask(exchange: Exchange, *, told: bool = False) -> bool:
     """Whether a call may ask something; its request still has to have a question.
 
     Preflights, pages, redirects (what is asked comes again), and what is done to documents,
-    accounts, sessions and answers ask nothing.
+    accounts, sessions and answers ask nothing. Where it is ``told`` which calls ask, preflights
+    and redirects alone do not.
     """
     call = exchange.call
-    status = call.status or 0
-    if call.method.upper() not in _ASKING_METHODS or _FIRST_REDIRECT <= status < _FIRST_ERROR:
+    method = call.method.upper()
+    if method in _NEVER_ASKING or _FIRST_REDIRECT <= (call.status or 0) < _FIRST_ERROR:
+        return False
+    if told:
+        return True
+    if method not in _ASKING_METHODS:
         return False
     kind = call.response_headers.get("content-type", "").lower()
-    reads = call.method.upper() == "GET"
+    reads = method == "GET"
     if reads and kind.startswith(_PAGES):
         return False
     return not _asks_nothing(exchange.segments, reads=reads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +41,12 @@ _ASIDE = (
 
 def plain_name(key: object) -> str:
     """Return a key as it is compared: ``user_query``, ``userQuery`` and ``User-Query`` are one."""
-    return _NO_LETTER.sub("", key[:_LONGEST_NAME].lower()) if isinstance(key, str) else ""
+    return _plain(key[:_LONGEST_NAME]) if isinstance(key, str) else ""
+
+
+@functools.lru_cache(maxsize=4096)  # a stream's events have the same names again and again
+def _plain(key: str) -> str:
+    return _NO_LETTER.sub("", key.lower())
 
 
 def by_names(data: Json) -> dict[str, object]:

@@ -63,8 +63,8 @@ def read_front(exchange: Exchange, options: FrontOptions | None = None) -> Front
     call = exchange.call
     if options.paths is not None and not options.paths.search(exchange.path):
         return None
-    told = options.paths is not None or options.question
-    if not told and not may_ask(exchange):
+    told = options.paths is not None or bool(options.question)
+    if not may_ask(exchange, told=told):
         return None
     question = _question(exchange, options.question).strip()
     if not question:
