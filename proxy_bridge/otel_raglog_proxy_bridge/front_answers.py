@@ -56,8 +56,23 @@ def answer_in(data: object, question: str = "", *, any_name: bool = False) -> st
     sources, thoughts, titles or suggestions. ``any_name``: the one text under a name that nobody
     knows is the answer, as GraphQL's fields are.
     """
-    found = _Finder(question.strip(), any_name=any_name).of(inside(data), 0)
-    return found.strip()
+    return _Finder(question.strip(), any_name=any_name).of(inside(data), 0).strip()
+
+
+def piece_in(data: object, question: str) -> str:
+    """Return what is said in an event of a stream, with the spaces around it."""
+    return _Finder(question.strip(), any_name=False).of(data, 0)
+
+
+def is_answer(said: str, question: str) -> bool:
+    """Whether a text says something: it is not the question, nor one word that tells a status."""
+    bare = said.strip()
+    return bool(bare) and bare != question and bare.rstrip(".!").lower() not in _STATUS_WORDS
+
+
+def tells_status(named: Mapping[str, object]) -> bool:
+    """Whether beside a message stands that it is about the call: a status, a code, a count."""
+    return not _STATUS_NAMES.isdisjoint(named)
 
 
 def twiml_answer(body: str) -> str:
@@ -178,7 +193,8 @@ class _Finder:
         if name == "output" and all(isinstance(item, str) for item in listed):
             return self._text(text_of(listed))
         if name in _FIRST_OF:
-            return self._value(name, listed[0], deep + 1)
+            several = len(listed) > 1 and isinstance(listed[0], str)
+            return "" if several else self._value(name, listed[0], deep + 1)
         return self._text(text_of(listed)) if all(is_part(item) for item in listed) else ""
 
     def _responses(self, data: object, deep: int) -> str:
@@ -204,7 +220,7 @@ class _Finder:
     def _of_components(self, value: object, named: Mapping[str, object]) -> str:
         """Return the answer in what the components of a Gradio application show."""
         shown = items(value)
-        if not _STATUS_NAMES.isdisjoint(named) or any(isinstance(item, Mapping) for item in shown):
+        if tells_status(named) or any(isinstance(item, Mapping) for item in shown):
             return ""
         for item in shown:
             listed = items(item)
@@ -226,7 +242,7 @@ class _Finder:
         for name in _TEXTS:
             value = named.get(name)
             if name in {"message", "msg"} and isinstance(value, str):
-                if not _STATUS_NAMES.isdisjoint(named):
+                if tells_status(named):
                     continue
             elif isinstance(value, list) and not all(is_part(item) for item in value):
                 continue
@@ -255,7 +271,4 @@ class _Finder:
 
     def _text(self, said: str) -> str:
         """Return ``said`` unless it is the question, or one word that tells a status."""
-        bare = said.strip()
-        if bare == self.question or bare.rstrip(".!").lower() in _STATUS_WORDS:
-            return ""
-        return said
+        return said if is_answer(said, self.question) else ""

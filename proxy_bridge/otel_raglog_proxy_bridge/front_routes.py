@@ -21,7 +21,7 @@ _ALONE = frozenset(
         "stop", "cancel", "abort", "clear", "reset", "delete", "rename", "config", "settings",
         "info", "version", "models", "documents", "document", "docs", "files", "file",
         "collections", "datasets", "add", "insert", "upsert", "track", "events-log", "analytics",
-        "logs", "like", "dislike", "index", "prompts", "templates", "crawl", "scrape", "train", "share", "export", "import",
+        "log", "logs", "like", "dislike", "index", "prompts", "templates", "crawl", "scrape", "train", "share", "export", "import",
     }
 )  # fmt: skip
 """Last parts of a path that ask nothing when they stand alone."""

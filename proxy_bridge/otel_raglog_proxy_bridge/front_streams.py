@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from otel_raglog_proxy_bridge.formats.fields import Json, at, items, mapping, text
-from otel_raglog_proxy_bridge.front_answers import SURE, answer_in, has_failed
+from otel_raglog_proxy_bridge.front_answers import (
+    SURE,
+    answer_in,
+    has_failed,
+    is_answer,
+    piece_in,
+    tells_status,
+)
 from otel_raglog_proxy_bridge.front_texts import (
     by_names,
     last_answer,
@@ -45,6 +52,7 @@ _WHOLE = (
 _STATES = frozenset({"values", "updates", "messagespartial", "messagescomplete"})
 """Events that have all that is said so far."""
 _DELTAS = ("delta", "textdelta", "contentdelta", "token", "chunk", "textchunk", "tokentext")
+_AROUND = ("data", "response", "message", "result", "output")
 _TEXTY = ("token", "chunk", "message", "content", "delta", "text", "answer", "item", "agentmessage")
 
 
@@ -120,10 +128,8 @@ def answer_of(events: tuple[Event, ...], question: str = "") -> str:
                 plain.append(event.raw)
         else:
             _take(event, ways, question)
-    found = {way: pieces for way, pieces in ways.items() if pieces.joined()}
-    if not found:
-        return "".join(plain).strip()
-    return _chosen(list(found.values()))
+    found = [pieces for pieces in ways.values() if is_answer(pieces.joined(), question)]
+    return _chosen(found) if found else "".join(plain).strip()
 
 
 # ----------------------------------------------------------------------------- choosing
@@ -233,7 +239,7 @@ def _piece(
         return ("data",), "" if inner in _ENDS else inner
     return (
         _spoken(data, kinds)
-        or _named_piece(named, by_names(mapping(inner)))
+        or _named_piece((named, *(by_names(mapping(named.get(key))) for key in _AROUND)))
         or _chosen_piece(data)
         or _plain_piece(named, data, question)
     )
@@ -253,10 +259,10 @@ def _spoken(data: Json, kinds: list[str]) -> tuple[tuple[str, ...], str] | None:
 
 
 def _named_piece(
-    named: Mapping[str, object], inner: Mapping[str, object]
+    places: tuple[Mapping[str, object], ...],
 ) -> tuple[tuple[str, ...], str] | None:
     for key in (*_DELTAS, *SURE[:3], "textresponse"):
-        for place in (named, inner):
+        for place in places:
             if said := text_of(place.get(key)):
                 return (key,), said
     return None
@@ -276,11 +282,10 @@ def _plain_piece(
 ) -> tuple[tuple[str, ...], str]:
     for key in ("content", "text", "response", "output", "message", "value"):
         value = named.get(key)
-        if isinstance(value, str) and value and answer_in({"text": value}, question):
+        about_call = key == "message" and tells_status(named)
+        if isinstance(value, str) and value and not about_call:
             return (key,), value
-        if isinstance(value, str) and value and value.isspace():
-            return (key,), value
-    return ("found",), answer_in(data, question)
+    return ("found",), piece_in(data, question)
 
 
 def _take_operations(
