@@ -34,6 +34,9 @@ _MESSAGES = ("messages", "chatmessages")
 _TEXTS = ("message", "msg", "text", "content", "parts", "value")
 _FIRST_OF = frozenset({*SURE, *_CHOICES, "predictions", "outputs", "responses"})
 """Names under which the first of a list is the answer: of others a list is what was found."""
+_OF_HITS = frozenset({"score", "similarity", "distance", "rank"})
+_ASKED = frozenset({"input", "inputs", "request", "prompt", "question", "query", "user"})
+"""Names under which a response gives back what was asked."""
 _STATUS_NAMES = frozenset(
     {"status", "success", "ok", "code", "statuscode", "taskid", "jobid", "count", "total"}
 )
@@ -166,7 +169,7 @@ class _Finder:
                     opened = inside(value) if name == "body" else value
                     if isinstance(value, list) and len(value) == 1:
                         opened = value[0]
-                    if isinstance(opened, Mapping) and not is_aside(name):
+                    if isinstance(opened, Mapping) and not is_aside(name) and name not in _ASKED:
                         below.append(opened)
             level = below
         return ""
@@ -238,7 +241,9 @@ class _Finder:
         return ""
 
     def _texts(self, named: Mapping[str, object]) -> str:
-        """Return a text under a name that any text may have, unless it tells a status."""
+        """Return a text under a name that any text may have, unless it is a status or a hit."""
+        if not _OF_HITS.isdisjoint(named):
+            return ""
         for name in _TEXTS:
             value = named.get(name)
             if name in {"message", "msg"} and isinstance(value, str):
@@ -257,7 +262,7 @@ class _Finder:
         if deep > DEEPEST or not self._is_new("below", data):
             return ""
         known = [(plain_name(key), value) for key, value in data.items()]
-        others = [value for name, value in known if not is_aside(name)]
+        others = [value for name, value in known if not is_aside(name) and name not in _ASKED]
         if len(others) == 1 and self.any_name and isinstance(others[0], str):
             return self._text(others[0])
         for value in others:

@@ -205,7 +205,7 @@ def _kinds(name: str, data: object) -> list[str]:
     """Return what an event is called: by its own name, then by its data."""
     told = [name] if name not in {"data", "message", "messages", ""} else []
     if isinstance(data, Mapping):
-        for key in ("event", "type", "kind"):
+        for key in ("node", "stage", "event", "type", "kind"):
             value = data.get(key)
             if isinstance(value, str) and not role_of({"type": value}):
                 told.append(plain_name(value))

@@ -206,13 +206,13 @@ def nested(name, wide, deep):
     return made
 
 
-@pytest.mark.parametrize("name", ["input", "data", "request", "other"])
+@pytest.mark.parametrize("name", ["input", "question", "messages"])
 def test_what_a_request_costs_grows_with_its_size(monkeypatch, name):
     """However its objects lie in each other, each is looked at a few times."""
-    assert looks(monkeypatch, front_questions, lambda: asked(nested(name, 50, 6))) < 20 * 700
+    assert looks(monkeypatch, front_questions, lambda: asked(nested(name, 50, 6))) < 2 * 700
 
 
-@pytest.mark.parametrize("name", ["response", "data", "answer", "other", "result"])
+@pytest.mark.parametrize("name", ["response", "answer", "result"])
 def test_what_a_response_costs_grows_with_its_size(monkeypatch, name):
     """However its objects lie in each other, each is looked at a few times."""
     data = nested(name, 50, 6)
