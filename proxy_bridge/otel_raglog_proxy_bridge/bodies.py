@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import importlib
+import json
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from email.message import Message
 from typing import Any
 
 from otel_raglog_proxy_bridge import eventstream
+from otel_raglog_proxy_bridge.secret_formats import MASK
+from otel_raglog_proxy_bridge.secret_names import is_secret_parameter
 
 MAX_BYTES = 8 * 1024 * 1024
 _MOST_ENCODINGS = 4
@@ -19,6 +22,8 @@ _ZSTD_WINDOW_LOG = 23  # RFC 9659 allows servers no larger window than 8 MiB
 _BROTLI_PIECE = 64
 
 _EVENTSTREAM = "application/vnd.amazon.eventstream"
+_MULTIPART = "multipart/form-data"
+_LONGEST_HEADERS = 4096
 _BINARY_KINDS = frozenset({"image", "audio", "video", "font"})
 _BINARY_TYPES = frozenset(
     {
@@ -33,7 +38,6 @@ _BINARY_TYPES = frozenset(
         "application/wasm",
         "application/zip",
         "application/x-tar",
-        "multipart/form-data",
     }
 )
 _UNSAID = frozenset({"", "application/octet-stream", "binary/octet-stream"})
@@ -67,7 +71,9 @@ def body_text(
     ``max_bytes``. A body that is text already, although it is said to be encoded, is taken as it
     is: recorded calls often keep the header. Bytes that do not fit the charset (UTF-8 where none
     is told) become U+FFFD. AWS event streams become JSON lines (``eventstream.json_lines``), whole
-    events alone. Images, audio, protobuf, gRPC, forms with files and other bytes give no text.
+    events alone; forms in parts become a JSON object of their fields without files, whole fields
+    alone, those masked whose name tells a secret. Images, audio, protobuf, gRPC and other bytes
+    give no text.
 
     Raises:
         UndecodableBody: An encoding or an event stream cannot be undone.
@@ -78,6 +84,8 @@ def body_text(
     data, cut = _undone(content, content_encoding, max_bytes)
     if media_type == _EVENTSTREAM:
         return _events(data, cut=cut)
+    if media_type == _MULTIPART:
+        return Body(_fields(data, content_type), cut)
     if media_type in _UNSAID and not _is_text(data):
         return Body("")
     text = data.decode(charset, "replace")
@@ -90,8 +98,7 @@ def body_text(
 
 
 def _typed(content_type: str) -> tuple[str, str]:
-    header = Message()
-    header["content-type"] = content_type.replace("\r", " ").replace("\n", " ")
+    header = _header("content-type", content_type)
     media_type = content_type.split(";", 1)[0].strip().lower()
     try:
         charset = codecs.lookup(header.get_content_charset("utf-8")).name
@@ -126,6 +133,34 @@ def _events(data: bytes, *, cut: bool) -> Body:
         return Body(eventstream.json_lines(data), cut)
     except ValueError as error:
         raise UndecodableBody(f"no event stream: {error}") from error
+
+
+def _fields(data: bytes, content_type: str) -> str:
+    header = _header("content-type", content_type)
+    boundary = header.get_param("boundary")
+    if not isinstance(boundary, str) or not boundary:
+        return ""
+    found: dict[str, str] = {}
+    between = b"\r\n--" + boundary.encode("utf-8", "replace")
+    # What follows the last boundary is the end of the form, or a part that was cut.
+    for part in (b"\r\n" + data).split(between)[1:-1]:
+        lines, gap, value = part.partition(b"\r\n\r\n")
+        if not gap or len(lines) > _LONGEST_HEADERS:
+            continue
+        told = [line.decode("utf-8", "replace").partition(":") for line in lines.split(b"\r\n")]
+        said = {name.strip().lower(): text.strip() for name, _, text in told}
+        disposition = _header("content-disposition", said.get("content-disposition", ""))
+        name = disposition.get_param("name", header="content-disposition")
+        if isinstance(name, str) and disposition.get_filename() is None:
+            text = MASK if is_secret_parameter(name) else value.decode("utf-8", "replace")
+            found.setdefault(name, text)
+    return json.dumps(found, ensure_ascii=False) if found else ""
+
+
+def _header(name: str, value: str) -> Message:
+    header = Message()
+    header[name] = value.replace("\r", " ").replace("\n", " ")
+    return header
 
 
 # ---------------------------------------------------------------------------- encodings

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from otel_raglog_proxy_bridge.formats.chat_parts import content_of
-from otel_raglog_proxy_bridge.formats.fields import at, text
-from otel_raglog_proxy_bridge.model import Call, Exchange
+from otel_raglog_proxy_bridge.formats.fields import at, items
+from otel_raglog_proxy_bridge.formats.registry import APIS
+from otel_raglog_proxy_bridge.front_answers import answer_in, twiml_answer
+from otel_raglog_proxy_bridge.front_questions import is_graphql, question_in
+from otel_raglog_proxy_bridge.front_routes import may_ask
+from otel_raglog_proxy_bridge.front_streams import answer_of, events_in, lettered_answer
+from otel_raglog_proxy_bridge.front_texts import (
+    are_messages,
+    is_part,
+    last_question,
+    said_by,
+    text_of,
+)
+from otel_raglog_proxy_bridge.model import Call, CallStage, Exchange, LlmReading
 from otel_raglog_proxy_bridge.trace_headers import parent_id_of, trace_id_of
 
-_QUESTION_KEYS = (
-    "question", "query", "user_query", "user_question", "user_input", "prompt", "message",
-    "user_message", "messages", "q", "input", "inputs", "text", "content", "search",
-)  # fmt: skip
-_ANSWER_KEYS = (
-    "answer", "final_answer", "response", "reply", "output", "output_text", "generated_text",
-    "completion", "result", "message", "text", "content", "choices", "delta", "token", "messages",
-)  # fmt: skip
-_WRAPPERS = ("data", "body", "payload", "request", "kwargs", "input", "inputs", "result", "output")
 _SESSION_KEYS = (
     "session_id", "sessionId", "conversation_id", "conversationId", "chat_id", "chatId",
     "thread_id", "threadId",
 )  # fmt: skip
-_MOST_DEEP = 4
-_LINE_BREAK = re.compile(r"\r\n|\n|\r")
-_END_OF_STREAM = "[DONE]"
+
+
+_PLAIN = ("text/plain", "text/markdown")
+_XML = ("text/xml", "application/xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,16 @@ def read_front(exchange: Exchange, options: FrontOptions | None = None) -> Front
     call = exchange.call
     if options.paths is not None and not options.paths.search(exchange.path):
         return None
+    told = options.paths is not None or bool(options.question)
+    if not may_ask(exchange, told=told):
+        return None
     question = _question(exchange, options.question).strip()
     if not question:
         return None
     return FrontCall(
         call,
         question,
-        _answer(exchange, options.answer),
+        _answer(exchange, options.answer, question),
         _session(exchange),
         trace_id_of(call),
         parent_id_of(call),
@@ -75,82 +81,67 @@ def read_front(exchange: Exchange, options: FrontOptions | None = None) -> Front
 
 def _question(exchange: Exchange, place: str) -> str:
     if place:
-        return _as_text(_at_place(exchange.request, place) or _at_place(exchange.query, place))
-    if exchange.request is None:
-        return _by_keys(exchange.query, _QUESTION_KEYS) if exchange.query else ""
-    if isinstance(exchange.request, str):
-        return exchange.request
-    return _by_keys(exchange.request, _QUESTION_KEYS)
+        return _text_at(exchange.request, place) or _text_at(exchange.query, place)
+    return question_in(exchange)
 
 
-def _answer(exchange: Exchange, place: str) -> str:
-    if any(isinstance(event, Mapping) for event in exchange.events):
-        return _streamed(exchange.events, place)
+def _answer(exchange: Exchange, place: str, question: str) -> str:
+    if not exchange.ok:
+        return ""
+    if place:
+        return _answer_at(exchange, place)
+    lettered = lettered_answer(exchange.call.response_body)
+    if lettered is not None:
+        return lettered
+    return _of_model(exchange) or _of_own_shape(exchange, question)
+
+
+def _of_own_shape(exchange: Exchange, question: str) -> str:
     body = exchange.call.response_body
-    if body.startswith("data:"):  # events whose data is plain text
-        lines = (
-            line[5:].removeprefix(" ") for line in _LINE_BREAK.split(body) if line[:5] == "data:"
-        )
-        return "".join(line for line in lines if line != _END_OF_STREAM)
+    if exchange.response is not None:
+        return answer_in(exchange.response, question, any_name=is_graphql(exchange.request))
+    events = events_in(body)
+    if events:
+        return answer_of(events, question)
+    kind = exchange.call.response_headers.get("content-type", "").lower()
+    if kind.startswith(_XML):
+        return twiml_answer(body)
+    return body.strip() if kind.startswith(_PLAIN) else ""
+
+
+def _of_model(exchange: Exchange) -> str:
+    """Return the answer of a front that speaks the API of a model, as that API's rule reads it."""
+    for api in APIS:
+        if api.recognises(exchange):
+            if api.stage is not CallStage.LLM or api.read is None:
+                return ""
+            reading = api.read(exchange)
+            return (reading.answer or "").strip() if isinstance(reading, LlmReading) else ""
+    return ""
+
+
+def _answer_at(exchange: Exchange, place: str) -> str:
+    events = [event for event in exchange.events if isinstance(event, Mapping)]
+    if events:
+        pieces = [piece for event in events if (piece := _text_at(event, place))]
+        before = "".join(pieces[:-1])
+        repeated = before and pieces[-1].strip() == before.strip()
+        return (before if repeated else "".join(pieces)).strip()
     if exchange.response is None:
         kind = exchange.call.response_headers.get("content-type", "")
-        return body.strip() if kind.startswith("text/plain") else ""
-    if place:
-        return _as_text(_at_place(exchange.response, place)).strip()
-    if isinstance(exchange.response, str):
-        return exchange.response.strip()
-    return _by_keys(exchange.response, _ANSWER_KEYS).strip()
+        return exchange.call.response_body.strip() if kind.startswith("text/plain") else ""
+    return _text_at(exchange.response, place).strip()
 
 
-def _streamed(events: Iterable[object], place: str) -> str:
-    """Return the pieces of a streamed answer; a last event that has it all is taken alone."""
-    pieces = []
-    for event in events:
-        if place:
-            piece = _as_text(_at_place(event, place))
-        elif isinstance(event, str):
-            piece = event
-        else:
-            piece = text(event, "choices", 0, "delta", "content") or _by_keys(event, _ANSWER_KEYS)
-        if piece:
-            pieces.append(piece)
-    before = "".join(pieces[:-1])
-    repeated = before and pieces[-1].strip() == before.strip()
-    return (before if repeated else "".join(pieces)).strip()
-
-
-def _by_keys(data: object, keys: tuple[str, ...], deep: int = 0) -> str:
-    """Return the text at the first of ``keys``, looked for in wrappers too."""
-    if not isinstance(data, Mapping) or deep > _MOST_DEEP:
-        return ""
-    for key in keys:
-        value = data.get(key)
-        found = _as_text(value)
-        if not found and isinstance(value, Mapping):
-            found = _by_keys(value, keys, deep + 1)
-        if found:
-            return found
-    for key in _WRAPPERS:
-        found = _by_keys(data.get(key), keys, deep + 1)
-        if found:
-            return found
-    return ""
-
-
-def _as_text(value: object) -> str:
-    """Return a text, or of a list of messages what the last one says."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value:
-        said = [item for item in value if isinstance(item, Mapping)]
-        users = [item for item in said if text(item, "role") in {"user", "human"}]
-        last: object = (users or said)[-1] if said else None
-        message = at(last, "message")
-        content = at(message if message is not None else last, "content")
-        if content is None and isinstance(value[-1], str):
-            return value[-1]
-        return content_of(content) if content is not None else text(last, "text") or ""
-    return ""
+def _text_at(data: object, place: str) -> str:
+    """Return the text at ``place``, of a list of messages what the user, or the last, says."""
+    found = _at_place(data, place)
+    if are_messages(found):
+        listed = items(found)
+        return last_question(listed) or said_by(listed[-1])
+    if isinstance(found, list) and found and not all(is_part(item) for item in found):
+        return text_of(found[-1])
+    return text_of(found) if isinstance(found, str | list) else ""
 
 
 def _session(exchange: Exchange) -> str:

@@ -1,14 +1,18 @@
-"""Arbitrary calls through the bridge's parser and all its tellers: always a decision, never an error."""
+"""Arbitrary calls through all that reads them in the bridge: always a decision, never an error."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from otel_raglog_proxy_bridge import front_answers, front_questions
 from otel_raglog_proxy_bridge.classifying import Classifier
+from otel_raglog_proxy_bridge.fronts import read_front
 from otel_raglog_proxy_bridge.model import (
     Call,
     CallStage,
@@ -142,3 +146,94 @@ def test_any_call_is_decided_on_where_mappings_are_stored(tmp_path, given_calls)
     for call in given_calls:
         found = classifier.classify(parse(call))
         assert isinstance(found.reading, KINDS[found.decision.stage])
+
+
+FRONT_NAMES = [
+    "question", "query", "messages", "message", "input", "data", "body", "answer", "response",
+    "output", "outputs", "result", "results", "content", "text", "parts", "role", "type", "event",
+    "delta", "token", "choices", "artifact", "ops", "path", "value", "kwargs", "variables", "error",
+]  # fmt: skip
+front_keys = st.sampled_from(FRONT_NAMES)
+front_texts = st.sampled_from(
+    ["Leave?", "27 days", "user", "ai", "", " ", '{"answer": 1}', "{ a }"]
+)
+front_values = st.recursive(
+    scalars | front_texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(front_keys, inner, max_size=5),
+    max_leaves=25,
+)
+front_objects = st.dictionaries(front_keys, front_values, max_size=6).map(json.dumps)
+front_bodies = (
+    front_objects
+    | st.lists(front_objects, max_size=4).map("\n".join)
+    | st.lists(front_objects, max_size=4).map(
+        lambda sent: "".join(f"event: values\ndata: {each}\n\n" for each in sent)
+    )
+    | st.lists(front_objects, max_size=4).map(
+        lambda sent: "".join(f"0:{each}\n0:{json.dumps(each)}\n" for each in sent)
+    )
+    | bodies
+)
+
+
+@patiently
+@given(front_bodies, front_bodies, texts)
+@example("[" * 100_000, '{"a":' * 50_000, "")
+@example('{"query": "{' + " " * 9_000, "0:" + "1" * 9_000, "multipart/form-data")
+def test_any_call_of_a_front_is_read(request_body, response_body, kind):
+    """A question is a text with something in it; an answer is a text that does not repeat it."""
+    call = Call(
+        "1",
+        "POST",
+        "http://app/ask",
+        200,
+        {"content-type": kind},
+        {"content-type": kind},
+        request_body,
+        response_body,
+    )
+    found = read_front(parse(call))
+    if found is not None:
+        assert found.question.strip()
+        assert isinstance(found.answer, str)
+
+
+def nested(name, wide, deep):
+    """Return objects in each other under ``name``, each with ``wide`` others beside it."""
+    made = {f"n{place}": {name: {}} for place in range(wide)}
+    for _ in range(deep):
+        made = {name: made, **{f"n{place}": {name: {}} for place in range(wide)}}
+    return made
+
+
+@pytest.mark.parametrize("name", ["input", "question", "messages"])
+def test_what_a_request_costs_grows_with_its_size(monkeypatch, name):
+    """However its objects lie in each other, each is looked at a few times."""
+    assert looks(monkeypatch, front_questions, lambda: asked(nested(name, 50, 6))) < 2 * 700
+
+
+@pytest.mark.parametrize("name", ["response", "answer", "result"])
+def test_what_a_response_costs_grows_with_its_size(monkeypatch, name):
+    """However its objects lie in each other, each is looked at a few times."""
+    data = nested(name, 50, 6)
+    assert looks(monkeypatch, front_answers, lambda: front_answers.answer_in(data)) < 20 * 700
+
+
+def asked(data):
+    """Return what is asked by a request of ``data``."""
+    body = json.dumps(data)
+    return front_questions.question_in(parse(Call("1", "POST", "http://app/", request_body=body)))
+
+
+def looks(monkeypatch, module, read):
+    """Return how many objects ``read`` looks at in ``module``."""
+    counts = Counter()
+    real = module.by_names
+
+    def counted(data):
+        counts["looks"] += 1
+        return real(data)
+
+    monkeypatch.setattr(module, "by_names", counted)
+    read()
+    return counts["looks"]

@@ -161,6 +161,23 @@ def test_what_is_no_text_gives_none(content_type):
     assert body_text(b"\x00\x01\xff", content_type) == Body("")
 
 
+def test_a_form_in_parts_becomes_its_fields():
+    """Files are left out, and so is a field that was cut; names that tell a secret hide theirs."""
+    form = (
+        b'--x\r\nContent-Disposition: form-data; name="question"\r\n\r\nLeave\r\n\r\nnow?\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n'
+        b"Content-Type: text/plain\r\n\r\ninside a file\r\n"
+        b'--x\r\ncontent-disposition: form-data; name="code"\r\n\r\n1234\r\n'
+        b"--x--\r\n"
+    )
+    kind = "multipart/form-data; boundary=x"
+    fields = {"question": "Leave\r\n\r\nnow?", "code": "***"}
+    assert json.loads(body_text(form, kind).text) == fields
+    cut = body_text(form, kind, max_bytes=form.index(b"1234") + 2)
+    assert (json.loads(cut.text), cut.cut) == ({"question": "Leave\r\n\r\nnow?"}, True)
+    assert body_text(form, "multipart/form-data").text == ""
+
+
 def test_an_event_stream_becomes_json_lines():
     """AWS's binary streams are decoded by their content type."""
     headers = b"\x0b:event-type\x07\x00\x07message"

@@ -116,6 +116,18 @@ def test_options_name_places_and_paths():
     assert front(body, {"antwort": ["27"]}, url="http://app/other", options=options) is None
 
 
+def test_options_say_which_paths_and_methods_ask():
+    """Then no name of a path speaks against it; a preflight and a redirect still ask nothing."""
+    options = FrontOptions(paths=re.compile("^/v1/feedback$"))
+    url = "http://app/v1/feedback"
+    body = {"question": "Leave?"}
+    assert front(body, {"answer": "27"}, url=url) is None
+    assert front(body, {"answer": "27"}, url=url, options=options).question == "Leave?"
+    assert front(body, {"answer": "27"}, url=url, method="PUT", options=options) is not None
+    url += "?question=Leave%3F"
+    assert front(url=url, method="OPTIONS", options=FrontOptions("question")) is None
+
+
 def test_session_and_trace_are_read():
     """They are the caller's."""
     trace = f"00-{'a' * 32}-{'b' * 16}-01"
