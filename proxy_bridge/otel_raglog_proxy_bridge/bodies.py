@@ -47,6 +47,16 @@ _CHARSETS = ("utf", "ascii", "iso", "cp", "koi8", "gb", "big5", "euc", "shift")
 """How the names of charsets begin: Python knows other codecs too, such as ``zip``."""
 
 
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ZEROS = {".000": "utf-32-le", "000.": "utf-32-be", ".0": "utf-16-le", "0.": "utf-16-be"}
+"""Where the zero bytes stand when a text begins with an ASCII character, as JSON does."""
+
+
 class UndecodableBody(ValueError):
     """A body that its headers describe wrongly, or that needs a package that is not there."""
 
@@ -88,7 +98,9 @@ def body_text(
         return Body(_fields(data, content_type), cut)
     if media_type in _UNSAID and not _is_text(data):
         return Body("")
-    text = data.decode(charset, "replace")
+    text = data.decode(_real_charset(data, charset), "replace")
+    if "\0" in text:
+        raise UndecodableBody("zero bytes in a text")
     if cut and text.endswith("\ufffd"):  # the limit fell into a character
         text = text[:-1]
     return Body(text.removeprefix("\ufeff"), cut)
@@ -105,6 +117,17 @@ def _typed(content_type: str) -> tuple[str, str]:
     except (LookupError, ValueError):
         charset = "utf-8"
     return media_type, charset if charset.startswith(_CHARSETS) else "utf-8"
+
+
+def _real_charset(data: bytes, told: str) -> str:
+    """Return the charset that ``data`` shows: what is said of UTF-16 and UTF-32 is often wrong."""
+    for mark, charset in _MARKS:
+        if data.startswith(mark):
+            return charset
+    if b"\0" not in data:
+        return "utf-8" if told.startswith(("utf-16", "utf-32")) and _is_text(data) else told
+    zeros = "".join("." if byte else "0" for byte in data[:4])
+    return _ZEROS.get(zeros) or _ZEROS.get(zeros[:2], told)
 
 
 def _is_binary(media_type: str) -> bool:

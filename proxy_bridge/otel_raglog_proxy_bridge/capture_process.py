@@ -13,10 +13,12 @@ from typing import BinaryIO, TextIO
 from otel_raglog_proxy_bridge.addon_options import BadOption, read_settings
 from otel_raglog_proxy_bridge.capturing import Capturing
 from otel_raglog_proxy_bridge.frames import Begun, Forgotten, read_data, read_event
+from otel_raglog_proxy_bridge.masking import mask_text
 
 _LOG = logging.getLogger(__name__)
 CLOSE_SECONDS = 8.0
 _WRONG_START = 2
+_LONGEST_MESSAGE = 2000
 _COURTESY = 5
 """So much nicer than the proxy: the pipeline comes first."""
 
@@ -80,7 +82,15 @@ class _LogLines(logging.Handler):
         self._out = out
 
     def emit(self, record: logging.LogRecord) -> None:
-        _write(self._out, ["log", record.levelno, record.getMessage()])
+        _write(self._out, ["log", record.levelno, _safe_message(record)])
+
+
+def _safe_message(record: logging.LogRecord) -> str:
+    """Return a record's message without secrets and traceback: other packages log URLs and more."""
+    try:
+        return mask_text(record.getMessage()[:_LONGEST_MESSAGE], cut=True)
+    except Exception as unforeseen:  # noqa: BLE001 - what cannot be masked is not let through
+        return f"a record of {record.name} left out: {type(unforeseen).__name__}"
 
 
 def _write(out: TextIO, data: object) -> None:

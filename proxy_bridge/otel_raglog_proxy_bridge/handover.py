@@ -186,7 +186,11 @@ class Handover:
         assert process.stdout is not None  # noqa: S101
         with process.stdout:
             for line in process.stdout:
-                match json.loads(line):
+                try:
+                    told = json.loads(line)
+                except (ValueError, RecursionError):  # some package printed: it may be anything
+                    continue
+                match told:
                     case ["log", int(level), str(message)]:
                         _LOG.log(level, "%s", message)
                     case ["counts", dict(counts)]:

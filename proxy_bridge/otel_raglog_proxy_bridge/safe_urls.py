@@ -13,6 +13,9 @@ _SAFE = "-._~!$'()*+,;=:@"
 _RUN = re.compile(r"[A-Za-z0-9]{20,}+")
 _BOT = re.compile(r"bot\d{6,}:[\w-]{10,}")
 _LEAST_DIGITS = 2
+_SIGNS = frozenset({"&", ";"})
+_PARTS = re.compile("([&;])")
+_MOST_DECODINGS = 3
 _LONGEST = 8192
 
 
@@ -31,7 +34,7 @@ def mask_url(url: str, patterns: Patterns = (), parameters: frozenset[str] = fro
         (
             parts.scheme,
             parts.netloc.rpartition("@")[2],
-            _path(parts.path, patterns),
+            _path(parts.path, patterns, parameters),
             mask_query(parts.query, patterns, parameters),
             "",
         )
@@ -44,12 +47,14 @@ def mask_query(
 ) -> str:
     """Return a query, or a form's body, with its secrets masked."""
     extra = {name.lower() for name in parameters}
-    return "&".join(_pair(pair, patterns, extra) for pair in query.split("&"))
+    return "".join(
+        part if part in _SIGNS else _pair(part, patterns, extra) for part in _PARTS.split(query)
+    )
 
 
 def _pair(pair: str, patterns: Patterns, extra: set[str]) -> str:
     name, equals, value = pair.partition("=")
-    plain = unquote_plus(name)
+    plain = _decoded(name)
     if value and (plain.lower() in extra or is_secret_parameter(plain)):
         return f"{_written(name, patterns)}={MASK}"
     return f"{_written(name, patterns)}{equals}{_written(value, patterns)}"
@@ -57,18 +62,33 @@ def _pair(pair: str, patterns: Patterns, extra: set[str]) -> str:
 
 def _written(value: str, patterns: Patterns) -> str:
     """Return a part of a query with its secrets masked, as it was written where it has none."""
-    plain = unquote_plus(value)
-    masked = mask_text(plain, patterns)
-    return value if masked == plain else quote(masked, safe="*")
+    plain = value
+    for _ in range(_MOST_DECODINGS):
+        plain, before = unquote_plus(plain), plain
+        masked = mask_text(plain, patterns)
+        if masked != plain:
+            return quote(masked, safe="*")
+        if plain == before:
+            break
+    return value
 
 
-def _path(path: str, patterns: Patterns) -> str:
+def _decoded(name: str) -> str:
+    for _ in range(_MOST_DECODINGS):
+        name = unquote_plus(name)
+    return name
+
+
+def _path(path: str, patterns: Patterns, parameters: frozenset[str]) -> str:
     written = []
     before = ""
-    for segment in path.split("/"):
+    for part in path.split("/"):
+        segment, semicolon, matrix = part.partition(";")
         plain = unquote(segment)
         masked = MASK if _is_key(plain, before) else mask_text(plain, patterns)
         written.append(segment if masked == plain else quote(masked, safe=_SAFE))
+        if semicolon:
+            written[-1] += f";{mask_query(matrix, patterns, parameters)}"
         before = plain
     return "/".join(written)
 
@@ -76,7 +96,9 @@ def _path(path: str, patterns: Patterns) -> str:
 def _is_key(segment: str, before: str) -> bool:
     if not segment:
         return False
-    if before.lower() == "key" or secrecy(before) is not Secrecy.NONE:
+    if before.lower() == "key" or (
+        before.lower() != "auth" and secrecy(before) is not Secrecy.NONE
+    ):
         return True
     return _BOT.fullmatch(segment) is not None or any(map(_is_mixed, _RUN.findall(segment)))
 

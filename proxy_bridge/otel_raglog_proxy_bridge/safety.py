@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from otel_raglog_proxy_bridge.bodies import UndecodableBody, body_text
+from otel_raglog_proxy_bridge.carried_secrets import CarriedSecrets, of_headers, of_url
 from otel_raglog_proxy_bridge.masking import mask_body, mask_text
 from otel_raglog_proxy_bridge.model import Call, Side
 from otel_raglog_proxy_bridge.safe_urls import mask_url
@@ -73,22 +74,30 @@ class SafetyRules:
 DEFAULT_RULES = SafetyRules()
 
 
-def safe_call(raw: RawCall, rules: SafetyRules = DEFAULT_RULES) -> Call:
+def safe_call(
+    raw: RawCall, rules: SafetyRules = DEFAULT_RULES, carried: CarriedSecrets | None = None
+) -> Call:
     """Return ``raw`` without its secrets. Never raises: what cannot be made safe is left out.
+
+    The secrets that it carries are masked wherever they come back in it; ``carried`` has those of
+    the calls before it, and remembers its own.
 
     ``error`` says what was left out, after what went wrong on the way.
     """
     notes: list[str] = []
+    carried = carried or CarriedSecrets()
+    _note(raw, rules, carried, notes)
     cut = set(raw.cut)
-    return Call(
+    found: set[str] = set()
+    call = Call(
         id=raw.id,
         method=raw.method[:_LONGEST_METHOD].upper(),
         url=_url(raw.url, rules, notes),
         status=raw.status,
         request_headers=_headers(raw.request_headers, rules, notes),
         response_headers=_headers(raw.response_headers, rules, notes),
-        request_body=_body(_part(raw, "request"), rules, cut, notes),
-        response_body=_body(_part(raw, "response"), rules, cut, notes),
+        request_body=_body(_part(raw, "request"), rules, cut, notes, found),
+        response_body=_body(_part(raw, "response"), rules, cut, notes, found),
         started_ns=raw.started_ns,
         ended_ns=raw.ended_ns,
         side=raw.side,
@@ -96,6 +105,33 @@ def safe_call(raw: RawCall, rules: SafetyRules = DEFAULT_RULES) -> Call:
         cut=frozenset(cut),
         error=_error(raw.error, rules, notes),
     )
+    carried.note(found)
+    return _without(call, carried)
+
+
+def _note(raw: RawCall, rules: SafetyRules, carried: CarriedSecrets, notes: list[str]) -> None:
+    try:
+        carried.note(of_headers((*raw.request_headers, *raw.response_headers)))
+        carried.note(of_url(raw.url, rules.secret_parameters))
+    except Exception as unforeseen:  # noqa: BLE001 - what names and formats tell is masked anyway
+        notes.append(f"secrets not looked for elsewhere: {type(unforeseen).__name__}")
+
+
+def _without(call: Call, carried: CarriedSecrets) -> Call:
+    """Return ``call`` without the values in ``carried``."""
+    return replace(
+        call,
+        url=carried.mask(call.url),
+        request_headers=_masked_values(call.request_headers, carried),
+        response_headers=_masked_values(call.response_headers, carried),
+        request_body=carried.mask(call.request_body),
+        response_body=carried.mask(call.response_body),
+        error=carried.mask(call.error),
+    )
+
+
+def _masked_values(headers: Mapping[str, str], carried: CarriedSecrets) -> dict[str, str]:
+    return {name: carried.mask(value) for name, value in headers.items()}
 
 
 def kept_names(names: Iterable[str]) -> frozenset[str]:
@@ -117,7 +153,7 @@ def _part(raw: RawCall, name: str) -> _Part:
     return _Part(name, raw.response_headers, raw.response_body)
 
 
-def _body(part: _Part, rules: SafetyRules, cut: set[str], notes: list[str]) -> str:
+def _body(part: _Part, rules: SafetyRules, cut: set[str], notes: list[str], found: set[str]) -> str:
     if not part.content:
         return ""
     content_type = _header(part.headers, "content-type")
@@ -126,7 +162,7 @@ def _body(part: _Part, rules: SafetyRules, cut: set[str], notes: list[str]) -> s
         body = body_text(part.content, content_type, encoding, rules.max_body_bytes)
         if body.cut:
             cut.add(part.name)
-        return mask_body(body.text, content_type, rules.patterns, cut=part.name in cut)
+        return mask_body(body.text, content_type, rules.patterns, cut=part.name in cut, found=found)
     except UndecodableBody as undecodable:
         notes.append(f"{part.name} body left out: {_masked(str(undecodable), rules)}")
     except Exception as unforeseen:  # noqa: BLE001 - a body that cannot be masked is not let through

@@ -3,65 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
+from otel_raglog_proxy_bridge.key_forms import BEGINNINGS, MASK, mask_keys
 from otel_raglog_proxy_bridge.secret_names import Secrecy, is_secret_parameter, secrecy
+from otel_raglog_proxy_bridge.secret_texts import mask_written
 
-MASK: Final = "***"
+__all__ = ["MASK", "is_credential", "mask_formats", "mask_private_keys"]
 
-_KEY = "[A-Za-z0-9_-]"
-_MIXED = "(?=[A-Za-z_-]{0,80}[0-9])(?=[a-z0-9_-]{0,80}[A-Z])"
-_TAILS = {
-    "sk-": rf"(?!learn){_KEY}{{16,}}+",
-    "sk_live_": f"{_KEY}{{10,}}+",
-    "sk_test_": f"{_KEY}{{10,}}+",
-    "rk_live_": f"{_KEY}{{10,}}+",
-    "whsec_": f"{_KEY}{{16,}}+",
-    "AKIA": "[0-9A-Z]{16}(?![0-9A-Za-z])",
-    "ASIA": "[0-9A-Z]{16}(?![0-9A-Za-z])",
-    "AIza": f"{_KEY}{{30,}}+",
-    "AQ.Ab": f"{_KEY}{{20,}}+",
-    "ya29.": f"{_KEY}{{20,}}+",
-    "ghp_": "[A-Za-z0-9]{20,}+",
-    "gho_": "[A-Za-z0-9]{20,}+",
-    "ghu_": "[A-Za-z0-9]{20,}+",
-    "ghs_": "[A-Za-z0-9]{20,}+",
-    "ghr_": "[A-Za-z0-9]{20,}+",
-    "github_pat_": f"{_KEY}{{20,}}+",
-    "glpat-": f"{_KEY}{{16,}}+",
-    "xoxa-": f"{_KEY}{{10,}}+",
-    "xoxb-": f"{_KEY}{{10,}}+",
-    "xoxp-": f"{_KEY}{{10,}}+",
-    "xoxr-": f"{_KEY}{{10,}}+",
-    "xoxs-": f"{_KEY}{{10,}}+",
-    "xapp-": f"{_KEY}{{10,}}+",
-    "hf_": "[A-Za-z0-9]{16,}+",
-    "pcsk_": f"{_KEY}{{16,}}+",
-    "gsk_": "[A-Za-z0-9]{16,}+",
-    "pplx-": f"{_KEY}{{16,}}+",
-    "xai-": f"{_MIXED}{_KEY}{{16,}}+",
-    "tvly-": f"{_KEY}{{16,}}+",
-    "jina_": f"{_MIXED}{_KEY}{{16,}}+",
-    "pa-": f"{_MIXED}{_KEY}{{24,}}+",
-    "fw_": f"{_MIXED}[A-Za-z0-9]{{16,}}+",
-    "r8_": "[A-Za-z0-9]{16,}+",
-    "nvapi-": f"{_KEY}{{16,}}+",
-    "lsv2_": f"{_KEY}{{16,}}+",
-    "npm_": f"{_MIXED}[A-Za-z0-9]{{16,}}+",
-    "pypi-": f"{_MIXED}{_KEY}{{16,}}+",
-    "dop_v1_": "[a-z0-9]{16,}+",
-    "SG.": f"{_KEY}{{16,}}+(?:\\.{_KEY}++)?",
-    "eyJ": r"[A-Za-z0-9_=-]{4,}+\.[A-Za-z0-9_=-]++(?:\.[A-Za-z0-9_=-]*+)*",
-}
-"""What follows the beginning by which a kind of key is known."""
 _SCHEMES = ("Bearer ", "bearer ", "BEARER ", "Basic ", "basic ", "Bearer%20", "Bearer+")
 
-# The beginning comes first and its lookbehind second: only so does `re` search for it as fast as
+# The scheme comes first and its lookbehind second: only so does `re` search for it as fast as
 # `str.find` does.
-_FORMATS = tuple(
-    (beginning, re.compile(f"{re.escape(beginning)}(?<![A-Za-z0-9]{re.escape(beginning)}){tail}"))
-    for beginning, tail in _TAILS.items()
-)
 _SCHEME_FORMATS = tuple(
     (
         scheme,
@@ -77,13 +29,12 @@ _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
-_USER_IN_URL = re.compile(r"://[^\s/?#@:\"'<>]{0,256}:[^\s/?#@\"'<>]{1,512}@")
+_USER_IN_URL = re.compile(r"://[^\s/?#@:\"'<>]{0,256}:[^\s/?#\"'<>]{1,512}@")
+_TOKEN_IN_URL = re.compile(r"://(?!git@|\*\*\*@)[^\s/?#@:\"'<>]{1,512}@")
 _WEBHOOKS = (
     ("hooks.slack.com/", re.compile(r"hooks\.slack\.com/[A-Za-z0-9_/-]++")),
     ("/api/webhooks/", re.compile(r"/api/webhooks/[A-Za-z0-9_/-]++")),
 )
-_AZURE_KEY = ("JQQJ99", re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{30,60}JQQJ99[A-Za-z0-9]{10,40}"))
-
 _ENDINGS = (
     "key",
     "keyid",
@@ -114,11 +65,12 @@ _PART = re.compile(
     r"(?s:(?P<value>.*?))(?=\r?\n--|\Z)"
 )
 _CUT_FORMAT = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, (*_TAILS, *_SCHEMES)))})[\w.~+/%=-]*\Z"
+    rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, (*BEGINNINGS, *_SCHEMES)))})[\w.~+/%=-]*\Z"
 )
 _CUT_USER = re.compile(r"://[^\s/?#@:\"'<>]{0,256}:(?!\d{1,5}\Z)[^\s/?#@\"'<>]+\Z")
 _TAIL = 4096
 _SHORTEST = 8
+_CODE = re.compile(r"(?:self|os|settings|config|env|process|args|options|secrets)\.[A-Za-z_]|\$")
 _LETTER = re.compile("[A-Za-z]")
 _DIGIT = re.compile("[0-9]")
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=:-]{16,}")
@@ -131,21 +83,18 @@ def mask_formats(text: str, *, cut: bool = False) -> str:
     """
     if len(text) < _SHORTEST and not cut:
         return text
-    for beginning, pattern in _FORMATS:
-        if beginning in text:
-            text = pattern.sub(MASK, text)
+    text = mask_keys(text)
     for scheme, pattern in _SCHEME_FORMATS:
         if scheme in text:
             text = pattern.sub(f"{scheme}{MASK}", text)
     if "://" in text:
         text = _USER_IN_URL.sub(f"://{MASK}@", text)
+        text = _TOKEN_IN_URL.sub(f"://{MASK}@", text)
     text = mask_private_keys(text)
     for part, pattern in _WEBHOOKS:
         if part in text:
             text = pattern.sub(f"{part}{MASK}", text)
-    if _AZURE_KEY[0] in text:
-        text = _AZURE_KEY[1].sub(MASK, text)
-    text = _mask_named(text)
+    text = _mask_named(mask_written(text))
     return _mask_end(text) if cut else text
 
 
@@ -177,6 +126,8 @@ def _mask_named(text: str) -> str:
 
 def _assigned(found: re.Match[str]) -> str:
     sign, space, value = found[0][0], found["space"], found["value"]
+    if found.string[found.end() : found.end() + 1] in {"(", "["} or _CODE.match(value):
+        return found[0]  # a call or a field of a program, which only names the secret
     name = _NAME.search(found.string[max(0, found.start() - _LOOK_BACK) : found.start()])
     if name is None:
         return found[0]

@@ -39,7 +39,7 @@ class Target:
 
     secure: bool
     host: str
-    port: int | None
+    port: int
     path: str
     headers: tuple[tuple[str, str], ...] = ()
 
@@ -71,7 +71,10 @@ def target_of(endpoint: str, headers: Sequence[tuple[str, str]] = ()) -> Target:
         raise ValueError("not an http:// or https:// URL with a host")
     path = parts.path.rstrip("/")
     path = path if path.endswith(_PATH) else path + _PATH
-    return Target(parts.scheme == "https", parts.hostname, parts.port, path, tuple(headers))
+    secure = parts.scheme == "https"
+    # http.client would take the end of an IPv6 address for a port where none is given.
+    port = parts.port if parts.port is not None else (443 if secure else 80)
+    return Target(secure, parts.hostname, port, path, tuple(headers))
 
 
 class SpanSender:

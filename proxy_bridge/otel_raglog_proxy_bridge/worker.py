@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
+from otel_raglog_proxy_bridge.carried_secrets import CarriedSecrets
 from otel_raglog_proxy_bridge.frames import Begun, Event, Forgotten
 from otel_raglog_proxy_bridge.masking import mask_text
 from otel_raglog_proxy_bridge.model import Call, Side
@@ -93,6 +94,7 @@ class CaptureWorker(Generic[Run]):
         self._line = line
         self._sink = sink
         self._rules = rules
+        self._carried = CarriedSecrets()
         self._options = options or WorkerOptions()
         self._clock_ns = clock_ns
         self._changed = threading.Condition()
@@ -188,7 +190,7 @@ class CaptureWorker(Generic[Run]):
 
     def _add(self, raw: RawCall) -> None:
         try:
-            runs = self._line.add(safe_call(raw, self._rules))
+            runs = self._line.add(safe_call(raw, self._rules, self._carried))
         except Exception:
             self._line.forget(raw.id)
             raise
@@ -207,7 +209,7 @@ class CaptureWorker(Generic[Run]):
     def _write(self, run: Run) -> None:
         self.counts["runs"] += 1
         written = self._line.spans(run)
-        self._sink.put(masked_spans(written.resource_spans, self._rules))
+        self._sink.put(masked_spans(written.resource_spans, self._rules, self._carried))
 
     def _guarded(self, what: str, work: Callable[[], None]) -> None:
         try:
@@ -231,34 +233,36 @@ def place_of(error: BaseException) -> str:
 
 
 def masked_spans(
-    resource_spans: Mapping[str, object], rules: SafetyRules = DEFAULT_RULES
+    resource_spans: Mapping[str, object],
+    rules: SafetyRules = DEFAULT_RULES,
+    carried: CarriedSecrets | None = None,
 ) -> Mapping[str, object]:
     """Return spans with the secrets masked that only showed when pieces were put together.
 
     A streamed answer, say, comes in pieces of which none looks like a key. Texts that cannot be
     masked, and lone surrogates, which are no UTF-8, are replaced.
     """
-    masked = _masked(resource_spans, rules)
+    masked = _masked(resource_spans, rules, carried or CarriedSecrets())
     assert isinstance(masked, dict)  # noqa: S101
     return masked
 
 
-def _masked(data: object, rules: SafetyRules) -> object:
+def _masked(data: object, rules: SafetyRules, carried: CarriedSecrets) -> object:
     if isinstance(data, Mapping):
         return {
-            key: _masked_text(value, rules)
+            key: _masked_text(value, rules, carried)
             if key in _MASKED_KEYS and isinstance(value, str)
-            else _masked(value, rules)
+            else _masked(value, rules, carried)
             for key, value in data.items()
         }
     if isinstance(data, list | tuple):
-        return [_masked(item, rules) for item in data]
+        return [_masked(item, rules, carried) for item in data]
     return data
 
 
-def _masked_text(text: str, rules: SafetyRules) -> str:
+def _masked_text(text: str, rules: SafetyRules, carried: CarriedSecrets) -> str:
     try:
-        masked = mask_text(text, rules.patterns)
+        masked = carried.mask(mask_text(text, rules.patterns))
         return masked if masked.isascii() else masked.encode("utf-8", "replace").decode()
     except Exception:  # noqa: BLE001 - a text that cannot be masked is not let through
         return MASK

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from otel_raglog_proxy_bridge.capture_files import call_records, cassettes, flows, har
 from otel_raglog_proxy_bridge.capture_files.raw_values import BadCapture, Note
+from otel_raglog_proxy_bridge.carried_secrets import CarriedSecrets
 from otel_raglog_proxy_bridge.model import Call
 from otel_raglog_proxy_bridge.safety import DEFAULT_RULES, RawCall, SafetyRules, safe_call
 
@@ -73,6 +74,7 @@ def read_calls(name: str, content: bytes, rules: SafetyRules = DEFAULT_RULES) ->
     problems: list[str] = []
     notes: list[str] = []
     seen: Counter[str] = Counter()
+    carried = CarriedSecrets()
     latest = _STEP_NS
     try:
         for item in kind.read(content):
@@ -84,7 +86,7 @@ def read_calls(name: str, content: bytes, rules: SafetyRules = DEFAULT_RULES) ->
             seen[timed.id] += 1
             if seen[timed.id] > 1:
                 timed = replace(timed, id=f"{timed.id}#{seen[timed.id]}")
-            calls.append(safe_call(timed, rules))
+            calls.append(safe_call(timed, rules, carried))
     except BadCapture as error:
         raise BadCapture(f"{name} is {error}") from None
     if problems and not calls:

@@ -192,3 +192,14 @@ def test_an_event_stream_becomes_json_lines():
     assert body_text(b'{"message": {}}', kind).text == '{"message": {}}'
     with pytest.raises(UndecodableBody):
         body_text(b"event: message\ndata: {}\n\n", kind)
+
+
+def test_texts_with_zero_bytes():
+    """What cannot be read as text could hide a secret from those who look for one."""
+    with pytest.raises(UndecodableBody, match="zero bytes"):
+        body_text(b'{"a": "s\0k\0-"}', "application/json")
+
+
+def test_utf_8_said_to_be_utf_16():
+    """What the bytes show goes before what is said of them."""
+    assert body_text(RAW, "application/json; charset=utf-16") == Body(JSON)

@@ -2,12 +2,13 @@
 
 import io
 import json
+import logging
 
 from bridge_traffic import Sidecar, chat_call, running_server
 from ports import free_port
 
 from otel_raglog_proxy_bridge.addon_options import OPTIONS
-from otel_raglog_proxy_bridge.capture_process import work
+from otel_raglog_proxy_bridge.capture_process import _logging_to, work
 from otel_raglog_proxy_bridge.frames import Begun, Event, Forgotten, frame_of, headed
 from otel_raglog_proxy_bridge.model import Side
 
@@ -62,3 +63,16 @@ def test_a_reader_that_is_gone():
     out.close()
     values = {option.name: option.default for option in OPTIONS}
     assert work(io.BytesIO(headed(values)), out) == 0
+
+
+def test_log_records_hold_no_secret():
+    """Other packages log URLs with keys, and exceptions with whatever they saw."""
+    out = io.StringIO()
+    with _logging_to(out):
+        logging.getLogger("httpx").info("POST https://h/a?api_key=%s", "zq8vw-value")
+        try:
+            raise ValueError("zq8vw")
+        except ValueError:
+            logging.getLogger("x").exception("failed")
+    assert "zq8vw" not in out.getvalue()
+    assert len(out.getvalue().splitlines()) == 2

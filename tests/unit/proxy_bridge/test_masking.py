@@ -173,3 +173,28 @@ def test_any_bytes_of_json_stay_json():
         assert type(loaded) is type(data)
         if isinstance(data, dict | list):
             assert len(loaded) == len(data)
+
+
+@pytest.mark.parametrize("depth", [3, 6, 11, 14])
+def test_json_in_json_at_any_depth(depth):
+    """Beyond the depth that is looked into, a string of JSON is left out as a whole."""
+    text = json.dumps({"password": "zq 8vw"})
+    for _ in range(depth):
+        text = json.dumps({"a": text})
+    assert "zq 8vw" not in mask_body(text)
+
+
+@pytest.mark.parametrize(
+    ("data", "masked"),
+    [
+        ({"value": "v", "name": "api_key"}, {"value": "***", "name": "api_key"}),
+        ({"key": "password", "type": "text", "value": "v"}, {"key": "password", "type": "text", "value": "***"}),
+        ([["x-api-key", "v"], ["accept", "w"]], [["x-api-key", "***"], ["accept", "w"]]),
+        (["api key", "documentation"], ["api key", "documentation"]),
+        ({"name": "author", "value": "Ann Smith"}, {"name": "author", "value": "Ann Smith"}),
+        ([{"name": "api_key"}, {"value": "v"}], [{"name": "api_key"}, {"value": "v"}]),
+    ],
+)  # fmt: skip
+def test_pairs_of_name_and_value(data, masked):
+    """The name tells of the value, in either order, and only of its own."""
+    assert json.loads(mask_body(json.dumps(data))) == masked

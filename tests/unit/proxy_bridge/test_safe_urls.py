@@ -69,3 +69,18 @@ def test_what_is_no_url():
     """A URL that cannot be taken apart is an error, not let through."""
     with pytest.raises(ValueError, match="IPv6"):
         mask_url("http://[half/a")
+
+
+@pytest.mark.parametrize(
+    ("url", "masked"),
+    [
+        ("https://h/a?x=1;token=zq8vw", "https://h/a?x=1;token=***"),
+        ("https://h/a;token=zq8vw/b", "https://h/a;token=***/b"),
+        ("https://h/a?api%255Fkey=zq8vw", "https://h/a?api%255Fkey=***"),
+        ("https://h/a?q=sk%252Dproj-Ab12Cd34Ef56Gh78Ij90", "https://h/a?q=***"),
+        ("https://h/api/v2/auth/identity", "https://h/api/v2/auth/identity"),
+    ],
+)
+def test_other_ways_to_write_parameters(url, masked):
+    """Semicolons separate too, parts of paths have parameters, and some encode twice."""
+    assert mask_url(url) == masked

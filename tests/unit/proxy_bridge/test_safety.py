@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from otel_raglog_proxy_bridge.carried_secrets import CarriedSecrets
 from otel_raglog_proxy_bridge.model import Side
 from otel_raglog_proxy_bridge.safety import RawCall, SafetyRules, kept_names, safe_call
 
@@ -145,3 +146,34 @@ def test_patterns_reach_everything():
         SafetyRules(patterns=((re.compile(r"emp-\d+"), "***"),)),
     )
     assert "emp-77" not in repr(call)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer ", "Token ", ""])
+def test_secrets_that_come_back(scheme):
+    """A secret of a call is masked in its answer and its error, under whatever name."""
+    call = safe_call(
+        raw(
+            request_headers=(JSON_TYPE, ("Authorization", f"{scheme}{PLANTED}")),
+            response_body=json.dumps({"wrong": f"no such user: {PLANTED}!"}).encode(),
+            error=f"refused {PLANTED}",
+        )
+    )
+    assert PLANTED not in repr(call)
+    assert json.loads(call.response_body) == {"wrong": "no such user: ***!"}
+
+
+def test_secrets_that_come_back_in_later_calls():
+    """What a call carried in headers, or was answered under a secret's name, is masked in the next."""
+    carried = CarriedSecrets()
+    safe_call(raw(), carried=carried)
+    later = raw(url="https://h/x", request_headers=(), response_headers=(), error="",
+                request_body=f"it was {PLANTED}".encode(), response_body=b"")  # fmt: skip
+    assert safe_call(later, carried=carried).request_body == "it was ***"
+    assert PLANTED in safe_call(later).request_body
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"])
+def test_charsets_that_are_not_told(charset):
+    """A body in UTF-16 or UTF-32 that says UTF-8, or nothing, is read before it is masked."""
+    call = safe_call(raw(request_body=raw().request_body.decode().encode(charset)))
+    assert json.loads(call.request_body) == {"api_key": "***", "q": "hi"}

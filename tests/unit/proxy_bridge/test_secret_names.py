@@ -96,3 +96,21 @@ def test_secret_parameters(name):
 def test_plain_parameters(name):
     """Parameters that say what is asked for."""
     assert not is_secret_parameter(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["password2", "SecretString", "appKey", "user_pass", "jwt", "auth", "apiSecret", "password_confirmation",
+     "apiKeyValue"],
+)  # fmt: skip
+def test_variants_of_names(name):
+    """Numbers, and words that names of secrets add, change nothing."""
+    assert secrecy(name) is Secrecy.SURE
+
+
+@pytest.mark.parametrize(
+    "name", ["session_id", "authors", "bypass", "first_pass", "compass", "max_tokens"]
+)
+def test_names_that_only_look_so(name):
+    """Parts of other words tell nothing."""
+    assert secrecy(name) is Secrecy.NONE

@@ -235,3 +235,13 @@ def test_what_is_no_endpoint(endpoint):
     """It is an error at the start, not later."""
     with pytest.raises(ValueError, match=r"URL|[Pp]ort"):
         target_of(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "port"),
+    [("http://[::1]", 80), ("https://[::1]", 443), ("http://[::1]:4318", 4318)],
+)
+def test_addresses_of_version_6(endpoint, port):
+    """The end of an address is not its port."""
+    connection = SpanSender(target_of(endpoint))._connection()
+    assert (connection.host, connection.port) == ("::1", port)

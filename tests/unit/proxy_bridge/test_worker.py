@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from otel_raglog_proxy_bridge.carried_secrets import CarriedSecrets
 from otel_raglog_proxy_bridge.model import Call, Side
 from otel_raglog_proxy_bridge.safety import RawCall
 from otel_raglog_proxy_bridge.worker import CaptureWorker, WorkerOptions, masked_spans
@@ -210,3 +211,23 @@ def test_nothing_is_logged_of_a_good_call(caplog):
     worker.start()
     worker.close(10)
     assert not caplog.records
+
+
+def test_carried_secrets_that_come_in_pieces():
+    """A secret of a call that no form or name tells is masked where a stream's pieces are joined."""
+    carried = CarriedSecrets()
+    carried.note(["planted-7Qx"])
+    assert masked_spans(spans_of("it is planted-" + "7Qx"), carried=carried) == spans_of(
+        "it is ***"
+    )
+
+
+def test_a_worker_remembers_what_calls_carried():
+    """The key of one call is masked in the next."""
+    worker, sink = worker_of(FakeLine())
+    headers = (("Authorization", "Bearer planted-7Qx"),)
+    worker.put(RawCall("a", "POST", "http://h/", request_headers=headers))
+    worker.put(call("b", b"it is planted-7Qx"))
+    worker.start()
+    worker.close(10)
+    assert "run of b: it is ***" in sink
