@@ -1,10 +1,12 @@
 """Calls handed over to a process of their own."""
 
+import io
 import json
 import os
 import signal
 import time
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from bridge_traffic import Sidecar, chat_call, running_server
@@ -110,3 +112,10 @@ def test_a_process_that_hangs():
     assert handover.counts["dropped_shutdown"] > 10
     handover.put(chat_call("late"))
     assert handover.counts["dropped_shutdown"] > 11
+
+
+def test_lines_that_are_no_record():
+    """What some package of the process prints is neither passed on nor the end of reading."""
+    handover = Handover({})
+    handover._read(SimpleNamespace(stdout=io.BytesIO(b'printed zq8vw\n["counts", {"calls": 3}]\n')))
+    assert handover.counts["calls"] == 3
