@@ -27,7 +27,7 @@ _DATE = re.compile(r"\d{4}-?\d\d-?\d\d(?:[T ][\d:.]*(?:Z|[+-][\d:]+)?)?")
 _WORDS = re.compile(r"[A-Za-z]+(?:[ ._-][A-Za-z]+)*")
 _NUMBER = re.compile(r"[-+\d.,:eE]+")
 _NOT_CARRIED = frozenset({"xamzdate", "xamzalgorithm", "xamzsignedheaders", "xamzexpires"})
-_FLEETING = ("signature", "sig", "code", "session", "sid", "pin", "otp")
+_FLEETING = frozenset({"code", "hmac", "otp", "pin", "session", "sid", "sig"})
 """Parameters that differ from call to call, or name a conversation: not looked for elsewhere."""
 
 
@@ -109,7 +109,7 @@ def of_url(url: str, parameters: frozenset[str] = frozenset()) -> Iterator[str]:
     for query in (parts.query.replace(";", "&"), parts.fragment, matrix):
         for name, value in parse_qsl(query):
             plain = re.sub(r"[^a-z0-9]", "", unquote(name).lower())
-            if plain in _NOT_CARRIED or plain.endswith(_FLEETING):
+            if plain in _NOT_CARRIED or plain in _FLEETING or plain.endswith("signature"):
                 continue
             if name.lower() in extra or is_secret_parameter(unquote(name)):
                 yield value

@@ -46,6 +46,7 @@ def test_basic_authorization():
         ("https://h/a;token=planted-7Qx/b", {"planted-7Qx"}),
         ("https://h/a?session=planted-7Qx&X-Amz-Date=20240101T000000Z", set()),
         ("http://[half", set()),
+        ("https://h/p?passcode=planted-7Qx", {"planted-7Qx"}),
     ],
 )
 def test_what_urls_carry(url, found):
