@@ -21,8 +21,8 @@ from otel_raglog.journal.segments import SegmentStore
 from otel_raglog.journal.store import Store
 from otel_raglog.ledger import Ledger
 from otel_raglog.model import Payload, Signal
-from otel_raglog.options import Config, Sending
-from otel_raglog_exporters.registry import build_exporter
+from otel_raglog.options import Config, Destination, Sending
+from otel_raglog_exporters.registry import build_exporter, exporter_kind
 from otel_raglog_exporters.sending import (
     DeadLetters,
     Exporter,
@@ -68,6 +68,24 @@ def build_exporters(config: Config) -> dict[str, Exporter]:
     return exporters
 
 
+def signals_of(name: str, destination: Destination) -> frozenset[Signal]:
+    """Return what a destination takes: what is asked for, else all that its kind takes.
+
+    Raises:
+        ConfigError: its kind does not take what is asked for.
+    """
+    possible = exporter_kind(destination.kind).signals
+    if destination.signals is None:
+        return possible
+    refused = sorted(set(destination.signals) - possible)
+    if refused:
+        raise ConfigError(
+            f"exporters.{name}.signals: {destination.kind} takes {', '.join(sorted(possible))}, "
+            f"not {refused[0]}"
+        )
+    return frozenset(destination.signals)
+
+
 class Delivery:
     """Everything behind the acknowledgement: what is accepted is kept until it is delivered.
 
@@ -81,7 +99,7 @@ class Delivery:
         self._durable = config.journal.enabled
         self._exporters = build_exporters(config)
         self._destinations = {
-            name: frozenset(destination.signals) for name, destination in config.exporters.items()
+            name: signals_of(name, destination) for name, destination in config.exporters.items()
         }
         self.journal = _build_journal(config, ledger, clock)
         self._feeds = self.journal.open(self._destinations)

@@ -469,17 +469,18 @@ class Destination(_Section):
 
     kind: str = Field(
         "otlp_grpc",
-        description="otlp_grpc, otlp_http, file, console or an entry point's name; unset, it is "
-        "told by the endpoint: HTTP with a path or at port 4318, else gRPC.",
+        description="otlp_grpc, otlp_http, file, console, phoenix, langfuse, mlflow, webhook or an "
+        "entry point's name; unset, it is told by the endpoint: HTTP with a path or at port 4318, "
+        "else gRPC.",
     )
-    signals: tuple[Signal, ...] = Field(
-        tuple(Signal), description="What it takes: traces, metrics, logs."
+    signals: tuple[Signal, ...] | None = Field(
+        None, description="What it takes: traces, metrics, logs; unset: all that its kind takes."
     )
 
     @field_validator("signals")
     @classmethod
-    def _takes_something(cls, signals: tuple[Signal, ...]) -> tuple[Signal, ...]:
-        if not signals:
+    def _takes_something(cls, signals: tuple[Signal, ...] | None) -> tuple[Signal, ...] | None:
+        if signals is not None and not signals:
             raise ValueError("must not be empty: a destination that takes no signal is none")
         return signals
 

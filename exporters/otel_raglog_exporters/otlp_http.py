@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import Literal
 
 import httpx2
@@ -23,12 +22,12 @@ from otel_raglog_exporters.endpoint import (
     read_response,
     shortened,
 )
+from otel_raglog_exporters.http_answers import read_answer, retry_after_seconds
 from otel_raglog_exporters.sending import ExportOutcome
 
 _RETRYABLE = frozenset({429, 502, 503, 504})
 """Status codes that the OTLP specification calls retryable; no other is."""
 
-_MAX_ANSWER_BYTES = 1024 * 1024
 _PROTOBUF = "application/x-protobuf"
 
 
@@ -102,7 +101,7 @@ class OtlpHttpExporter:
             with self._client.stream(
                 "POST", self._urls[payload.signal], content=body, headers=[*beside]
             ) as response:
-                answer = self._read_answer(response)
+                answer = read_answer(response, self._clock, self._timeout_seconds)
         except httpx2.HTTPError as failure:
             raise Unavailable(f"{type(failure).__name__}: {failure}") from failure
         except RuntimeError as failure:  # the client's word for being closed meanwhile
@@ -122,22 +121,11 @@ class OtlpHttpExporter:
         self._closed = True
         self._client.close()
 
-    def _read_answer(self, response: httpx2.Response) -> bytes:
-        """Read what a well-behaved server sends, in the time that one may take."""
-        deadline = self._clock.monotonic() + self._timeout_seconds
-        answer = bytearray()
-        for chunk in response.iter_bytes():
-            answer += chunk
-            if len(answer) > _MAX_ANSWER_BYTES or self._clock.monotonic() > deadline:
-                break
-        return bytes(answer)
-
     def _failure(self, response: httpx2.Response, answer: bytes) -> Unavailable | Rejected:
         status = response.status_code
         message = f"HTTP {status}: {_status_message(response, answer)}"
         if status in _RETRYABLE:
-            told = response.headers.get("retry-after", "")
-            return Unavailable(message, _retry_after_seconds(told, self._clock))
+            return Unavailable(message, retry_after_seconds(response, self._clock))
         return Rejected(message, f"http_{status}")
 
 
@@ -148,14 +136,3 @@ def _status_message(response: httpx2.Response, answer: bytes) -> str:
         except DecodeError:
             return "unreadable status"
     return shortened(answer.decode("utf-8", "replace"))
-
-
-def _retry_after_seconds(value: str, clock: Clock) -> float | None:
-    """Read a Retry-After header: seconds, or an HTTP date."""
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value).timestamp()
-    except (ValueError, OverflowError):  # no date, or none that a computer can hold
-        return None
-    return max(0.0, moment - clock.unix_nano() / 1e9)

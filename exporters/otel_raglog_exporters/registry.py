@@ -11,12 +11,17 @@ from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from otel_raglog.errors import ConfigError
+from otel_raglog.model import Signal
 from otel_raglog.plain_errors import in_words, is_key
 from otel_raglog_exporters.console import ConsoleConfig, ConsoleExporter
 from otel_raglog_exporters.file import FileConfig, FileExporter
+from otel_raglog_exporters.langfuse import LangfuseConfig, LangfuseExporter
+from otel_raglog_exporters.mlflow import MlflowConfig, MlflowExporter
 from otel_raglog_exporters.otlp_grpc import OtlpGrpcConfig, OtlpGrpcExporter
 from otel_raglog_exporters.otlp_http import OtlpHttpConfig, OtlpHttpExporter
+from otel_raglog_exporters.phoenix import PhoenixConfig, PhoenixExporter
 from otel_raglog_exporters.sending import Exporter
+from otel_raglog_exporters.webhook import WebhookConfig, WebhookExporter
 
 ENTRY_POINT_GROUP = "otel_raglog.exporters"
 """Where third parties register an :class:`ExporterKind` under its name."""
@@ -28,18 +33,28 @@ ConfigT = TypeVar("ConfigT")
 
 @dataclass(frozen=True, slots=True)
 class ExporterKind(Generic[ConfigT]):
-    """A kind of destination: its frozen dataclass of options, and how to build one of it."""
+    """A kind of destination: its frozen dataclass of options, how to build one of it, what it takes.
+
+    One that takes only the verdicts on spans takes no other signal than traces.
+    """
 
     name: str
     config: type[ConfigT]
     build: Callable[[ConfigT], Exporter]
+    signals: frozenset[Signal] = frozenset(Signal)
 
+
+_TRACES = frozenset({Signal.TRACES})
 
 EXPORTERS: tuple[ExporterKind[Any], ...] = (
     ExporterKind("otlp_grpc", OtlpGrpcConfig, OtlpGrpcExporter),
     ExporterKind("otlp_http", OtlpHttpConfig, OtlpHttpExporter),
     ExporterKind("file", FileConfig, FileExporter),
     ExporterKind("console", ConsoleConfig, ConsoleExporter),
+    ExporterKind("phoenix", PhoenixConfig, PhoenixExporter, _TRACES),
+    ExporterKind("langfuse", LangfuseConfig, LangfuseExporter, _TRACES),
+    ExporterKind("mlflow", MlflowConfig, MlflowExporter, _TRACES),
+    ExporterKind("webhook", WebhookConfig, WebhookExporter, _TRACES),
 )
 """The kinds that come with the package."""
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,12 +50,28 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a backend holds of a verdict beside the spans: an annotation, an assessment.
+
+    ``target`` is the id of a span or of a trace; ``kind`` is ``span`` or ``trace``.
+    """
+
+    kind: str
+    target: str
+    name: str
+    label: str | None = None
+    score: float | None = None
+    explanation: str | None = None
+
+
+@dataclass(frozen=True)
 class Arrival:
     """One replay: the spans sent, what an OTLP sink got, what the backend holds, and the truth."""
 
     sent: list[Stored]
     at_sink: list[Stored]
     at_backend: list[Stored]
+    notes: list[Note]
     planted: list[dict[str, Any]]
     forwarded: float
     lost: float
@@ -64,10 +80,15 @@ class Arrival:
 
 @dataclass(frozen=True)
 class RealBackend:
-    """A running backend: how the service reaches it, and how its spans are read back."""
+    """A running backend: how the service reaches it, and how its spans are read back.
+
+    ``verdicts`` is the exporter to its API for verdicts, and ``notes`` reads what it holds of them.
+    """
 
     exporter: object
     read: Callable[[], list[Stored]]
+    verdicts: object
+    notes: Callable[[Sequence[Stored]], list[Note]]
 
 
 @pytest.fixture(scope="module", params=["phoenix", "mlflow"])
@@ -85,7 +106,11 @@ def replayed(backend: RealBackend, folder: Path) -> Arrival:
         sample_set = stack.enter_context(samples.open_set())
         sent = [span for batch in read_files([sample_set.traces]).batches for span in batch.spans]
         sink = stack.enter_context(running_sink())
-        exporters = {"backend": backend.exporter, "sink": sink.endpoint}
+        exporters = {
+            "backend": backend.exporter,
+            "sink": sink.endpoint,
+            "verdicts": backend.verdicts,
+        }
         served = stack.enter_context(serving(folder, exporters))
         door = f"http://{served.addresses['grpc']}"
         command = [sys.executable, "-m", "otel_raglog.cli", "replay", str(sample_set.traces)]
@@ -94,10 +119,14 @@ def replayed(backend: RealBackend, folder: Path) -> Arrival:
         wait_until(lambda: served.metric("raglog_spans_pending") == 0, ARRIVAL_SECONDS)
         # A backend may store what it has acknowledged a little later.
         wait_until(lambda: len(backend.read()) >= len(sent), ARRIVAL_SECONDS)
+        stored = backend.read()
+        expected = sum(note_count(span) for span in stored)
+        wait_until(lambda: len(backend.notes(stored)) >= expected, ARRIVAL_SECONDS)
         return Arrival(
+            notes=backend.notes(stored),
             sent=[from_wire(span) for span in sent],
             at_sink=[from_wire(span) for span in sink.spans],
-            at_backend=backend.read(),
+            at_backend=stored,
             planted=json.loads(sample_set.planted.read_text())["runs"],
             forwarded=served.metric("raglog_spans_forwarded_total", exporter="backend"),
             lost=served.metric("raglog_spans_dropped_total"),
@@ -120,7 +149,12 @@ def running_phoenix(folder: Path) -> Iterator[RealBackend]:
     command = [executable("RAGLOG_E2E_PHOENIX"), "serve"]
     base = f"http://127.0.0.1:{http_port}"
     with running(command, environment, f"{base}/healthz", folder):
-        yield RealBackend(f"http://127.0.0.1:{grpc_port}", lambda: read_phoenix(base))
+        yield RealBackend(
+            f"http://127.0.0.1:{grpc_port}",
+            lambda: read_phoenix(base),
+            {"kind": "phoenix", "endpoint": base},
+            lambda spans: read_annotations(base, spans),
+        )
 
 
 def read_phoenix(base: str) -> list[Stored]:
@@ -141,11 +175,63 @@ def read_phoenix(base: str) -> list[Stored]:
     return spans
 
 
-def pages(url: str) -> Iterator[dict[str, Any]]:
+def note_count(span: Stored) -> int:
+    """Return how many notes a span's verdicts are, at least."""
+    return len(span.evaluations) + ("raglog.detector.version" in span.verdicts)
+
+
+def read_annotations(base: str, spans: Sequence[Stored]) -> list[Note]:
+    """Return Phoenix's annotations of spans and their traces."""
+    notes: list[Note] = []
+    for project in pages(f"{base}/v1/projects"):
+        for kind, ids in (
+            ("span", sorted({span.span_id for span in spans})),
+            ("trace", sorted({span.trace_id for span in spans})),
+        ):
+            for start in range(0, len(ids), PAGE):
+                query = [(f"{kind}_ids", each) for each in ids[start : start + PAGE]]
+                url = f"{base}/v1/projects/{project['name']}/{kind}_annotations"
+                for found in pages(url, query):
+                    result = found["result"] or {}
+                    notes.append(
+                        Note(
+                            kind,
+                            found[f"{kind}_id"],
+                            found["name"],
+                            result.get("label"),
+                            result.get("score"),
+                            result.get("explanation"),
+                        )
+                    )
+    return notes
+
+
+def read_assessments(base: str, spans: Sequence[Stored]) -> list[Note]:
+    """Return MLflow's assessments of traces and their spans."""
+    notes: list[Note] = []
+    for trace_id in sorted({span.trace_id for span in spans}):
+        url = f"{base}/api/3.0/mlflow/traces/tr-{trace_id}"
+        info = httpx2.get(url, timeout=30).raise_for_status().json()["trace"]["trace_info"]
+        for found in info.get("assessments", []):
+            span_id = found.get("span_id")
+            notes.append(
+                Note(
+                    "span" if span_id else "trace",
+                    span_id or trace_id,
+                    found["assessment_name"],
+                    found["feedback"]["value"],
+                    None,
+                    found.get("rationale"),
+                )
+            )
+    return notes
+
+
+def pages(url: str, more: Sequence[tuple[str, str]] = ()) -> Iterator[dict[str, Any]]:
     """Yield the items of all pages of a Phoenix collection."""
     cursor = None
     while True:
-        query = {"limit": PAGE} | ({"cursor": cursor} if cursor else {})
+        query = [("limit", str(PAGE)), *more, *([("cursor", cursor)] if cursor else [])]
         page = httpx2.get(url, params=query, timeout=30).raise_for_status().json()
         yield from page["data"]
         cursor = page["next_cursor"]
@@ -176,7 +262,12 @@ def running_mlflow(folder: Path) -> Iterator[RealBackend]:
             "endpoint": base,
             "headers": {"x-mlflow-experiment-id": experiment},
         }
-        yield RealBackend(exporter, lambda: read_mlflow(base, experiment))
+        yield RealBackend(
+            exporter,
+            lambda: read_mlflow(base, experiment),
+            {"kind": "mlflow", "endpoint": base},
+            lambda spans: read_assessments(base, spans),
+        )
 
 
 def read_mlflow(base: str, experiment: str) -> list[Stored]:

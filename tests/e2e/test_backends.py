@@ -85,6 +85,34 @@ def test_the_backend_holds_what_a_sink_gets(arrival):
         assert types == {key: type(value) for key, value in at_sink[span.key].verdicts.items()}
 
 
+def test_the_backend_s_own_notes_tell_each_verdict(arrival):
+    """An annotation or assessment for each judged stage on its span, and for each run on its trace."""
+    words = {
+        (note.target, note.name.removesuffix(".verdict")): note
+        for note in arrival.notes
+        if note.kind == "span" and note.label
+    }
+    expected = {
+        (span.span_id, event["gen_ai.evaluation.name"]): event
+        for span in arrival.at_backend
+        for event in span.evaluations
+    }
+    assert words.keys() == expected.keys()
+    for place, event in expected.items():
+        assert words[place].label == event["gen_ai.evaluation.score.label"]
+        assert words[place].explanation == event.get("gen_ai.evaluation.explanation")
+    scores = {(note.target, note.name): note.score for note in arrival.notes if note.score}
+    assert (
+        scores.items()
+        <= {
+            place: event.get("gen_ai.evaluation.score.value") for place, event in expected.items()
+        }.items()
+    )
+    runs = sorted((note.target, note.label) for note in arrival.notes if note.kind == "trace")
+    tops = [span for span in arrival.at_backend if "raglog.detector.version" in span.verdicts]
+    assert runs == sorted((top.trace_id, top.verdicts["raglog.run.verdict"]) for top in tops)
+
+
 def places(spans):
     """Return name and parent of each span."""
     return {span.key: (span.name, span.parent_id) for span in spans}

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from otel_raglog.errors import ConfigError
+from otel_raglog.model import Signal
 from otel_raglog_exporters import registry
 from otel_raglog_exporters.registry import EXPORTERS, ExporterKind, build_exporter, exporter_kind
 from otel_raglog_exporters.sending import ExportOutcome
@@ -26,7 +27,16 @@ def test_importing_the_package_loads_nothing_heavy():
 
 def test_the_built_in_kinds():
     """Names are part of the configuration, and stay."""
-    assert [kind.name for kind in EXPORTERS] == ["otlp_grpc", "otlp_http", "file", "console"]
+    spans = ["otlp_grpc", "otlp_http", "file", "console"]
+    verdicts = ["phoenix", "langfuse", "mlflow", "webhook"]
+    assert [kind.name for kind in EXPORTERS] == spans + verdicts
+
+
+def test_who_takes_verdicts_takes_traces_alone():
+    """Logs and metrics have none: a door for them would swallow them."""
+    assert {kind.name: kind.signals for kind in EXPORTERS[4:]} == {
+        name: {Signal.TRACES} for name in ("phoenix", "langfuse", "mlflow", "webhook")
+    }
 
 
 def test_options_become_an_exporter(tmp_path):
