@@ -38,6 +38,10 @@ _NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE, JUDGE_KEY_VARIABLE, MAPPINGS_VAR
 _OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  to compare
 
 
+_SECRET_ENDINGS = ("key", "secret", "token", "password")
+"""What names of an exporter's options end with where their value is not shown."""
+
+
 def load_config(
     path: Path | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -146,22 +150,29 @@ def _refuse_loops(config: Config) -> None:
 def show_config(config: Config) -> str:
     """Return ``config`` as YAML, every option with its value.
 
-    Header values, and user, password and query of endpoints, are hidden.
+    Header values, options whose name says key, secret, token or password, and user, password and
+    query of endpoints are hidden; so is the path of a webhook, which often is the secret.
     """
     data = config.model_dump(mode="json")
     for options in data["exporters"].values():
+        for name in options:
+            if name.endswith(_SECRET_ENDINGS) and name != "public_key" and options[name]:
+                options[name] = "***"
         if isinstance(options.get("headers"), dict):
             options["headers"] = dict.fromkeys(options["headers"], "***")
         if isinstance(options.get("endpoint"), str):
-            options["endpoint"] = _without_secrets(options["endpoint"])
+            options["endpoint"] = _without_secrets(
+                options["endpoint"], hide_path=options["kind"] == "webhook"
+            )
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
 
 
-def _without_secrets(endpoint: str) -> str:
+def _without_secrets(endpoint: str, *, hide_path: bool) -> str:
     parts = urlsplit(endpoint)
     host = f"***@{parts.netloc.rpartition('@')[2]}" if "@" in parts.netloc else parts.netloc
     query = "***" if parts.query else ""
-    return urlunsplit((parts.scheme, host, parts.path, query, ""))
+    path = "/***" if hide_path and parts.path.strip("/") else parts.path
+    return urlunsplit((parts.scheme, host, path, query, ""))
 
 
 def known_options(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from otel_raglog.config import load_config, show_config
-from otel_raglog.delivery import build_exporters
+from otel_raglog.delivery import build_exporters, signals_of
 from otel_raglog.options import Config
 from otel_raglog.receive.headers import check_forwardable
 
@@ -41,6 +41,8 @@ def check(
     check_forwardable(loaded.receive.forward_headers)
     for exporter in build_exporters(loaded).values():
         exporter.close()
+    for name, destination in loaded.exporters.items():
+        signals_of(name, destination)
     names = ", ".join(loaded.exporters) or "none"
     sys.stdout.write(f"ok: {file or 'environment and defaults'} (exporters: {names})\n")
 

@@ -232,7 +232,10 @@ def pages(url: str, more: Sequence[tuple[str, str]] = ()) -> Iterator[dict[str, 
     cursor = None
     while True:
         query = [("limit", str(PAGE)), *more, *([("cursor", cursor)] if cursor else [])]
-        page = httpx2.get(url, params=query, timeout=30).raise_for_status().json()
+        answer = httpx2.get(url, params=query, timeout=30)
+        if more and answer.status_code == httpx2.codes.NOT_FOUND:
+            return  # it has none of these spans
+        page = answer.raise_for_status().json()
         yield from page["data"]
         cursor = page["next_cursor"]
         if not cursor:

@@ -286,7 +286,7 @@ def test_a_destination_takes_every_signal_unless_told_otherwise(tmp_path):
     """Applications set one endpoint for all."""
     text = "exporters: {all: http://a:4317, some: {endpoint: http://b:4317, signals: [traces]}}"
     config = load_config(write(tmp_path, text), {}, {})
-    assert config.exporters["all"].signals == tuple(Signal)
+    assert config.exporters["all"].signals is None  # all that its kind takes
     assert config.exporters["some"].signals == (Signal.TRACES,)
     with pytest.raises(ConfigError, match=r"exporters\.b\.signals"):
         load_config(None, {"exporters": {"b": {"signals": ["spans"]}}}, {})
@@ -499,3 +499,19 @@ def test_the_environment_may_name_the_folder_of_mappings() -> None:
     assert read_mappings_folder(variables) == Path("/m")
     assert read_mappings_folder({}) is None
     assert load_config(None, None, variables) == load_config(None, None, {})
+
+
+def test_the_secrets_of_exporters_are_not_shown(tmp_path):
+    """By the names of their options; a webhook's path is one itself."""
+    text = """
+exporters:
+  a: {kind: phoenix, api_key: k-1, api_key_file: null}
+  b: {kind: langfuse, public_key: pk-1, secret_key: sk-1}
+  c: {kind: webhook, endpoint: "https://hooks.example/T1/x-1", secret: s-1}
+  d: {kind: mlflow, token: t-1}
+"""
+    shown = show_config(load_config(write(tmp_path, text), {}, {}))
+    for secret in ("k-1\n", "sk-1", "x-1", "s-1", "t-1"):
+        assert secret not in shown.replace("pk-1", "")
+    assert "pk-1" in shown
+    assert "https://hooks.example/***" in shown
