@@ -13,6 +13,7 @@ from otel_raglog.detect.judgeable import asks_nothing
 from otel_raglog.detect.tiers import LlmDetector
 from otel_raglog.judge.asking import Asker, Outcome
 from otel_raglog.judge.schedule import Choice, Schedule, When
+from otel_raglog.mapping.views import REDACTED
 from otel_raglog.model import JudgeUse, Measurement, Report, Run, Stage, Tier, Verdict
 from otel_raglog.report.building import build_report
 
@@ -80,6 +81,8 @@ class LlmTier:
         """Ask about ``run`` where that does not depend on its verdicts; ``None`` where it does."""
         if run.skip_reason is not None or asks_nothing(run):
             return self._skipped(NOTHING_TO_JUDGE)
+        if run.shown.skip_reason is not None:
+            return self._skipped(REDACTED)
         if self._schedule.when is When.ESCALATE and not disliked:
             return None
         return self._choose(run, uncertain=False, disliked=disliked)
@@ -92,6 +95,8 @@ class LlmTier:
 
     def again(self, run: Run) -> Asked | JudgeUse:
         """Ask about a run that its user disliked after it had been judged."""
+        if run.shown.skip_reason is not None:
+            return self._skipped(REDACTED)
         return self._choose(run, uncertain=False, disliked=True)
 
     def close(self, grace_seconds: float) -> None:
@@ -106,7 +111,7 @@ class LlmTier:
             return replace(local, judge=use)
         outcome = future.result()
         if self._patient and outcome.retry_after_seconds is not None:
-            outcome = self._asker.ask(self._redact(local.run), self._rank, patient=True)
+            outcome = self._asker.ask(self._redact(local.run.shown), self._rank, patient=True)
         use = use_of(outcome, self._model)
         if not outcome.measurements:
             return replace(local, judge=use)
@@ -136,7 +141,7 @@ class LlmTier:
             return self._skipped(OVERLOADED)
         asked = None
         try:
-            asked = Asked(self, self._asker.submit(self._redact(run), self._rank))
+            asked = Asked(self, self._asker.submit(self._redact(run.shown), self._rank))
         finally:
             if asked is None:
                 self._free.release()

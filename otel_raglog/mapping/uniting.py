@@ -30,17 +30,24 @@ def united(traces: Sequence[Trace], answering: Run) -> Trace:
     leaves = {step.origin.span_id for step in answering.generators}
     if outer is not None and outer.span_id in leaves:
         outer = None
-    spans = list(own.spans)
-    for trace in traces:
-        if trace is not own:
-            spans.extend(_below(outer, span) for span in trace.spans)
+    spans = _together(own.spans, [t.spans for t in traces if t is not own], outer)
+    shown = None
+    if own.shown is not None:
+        shown = _together(own.shown, [t.shown or () for t in traces if t is not own], outer)
     reasons = [trace.completion for trace in traces]
     return Trace(
         trace_id=own.trace_id,
-        spans=tuple(spans),
+        spans=spans,
         completion=next((why for why in _WORST_FIRST if why in reasons), own.completion),
         waited_seconds=max(trace.waited_seconds for trace in traces),
+        shown=shown,
     )
+
+
+def _together(
+    own: Sequence[Span], others: Sequence[Sequence[Span]], outer: Span | None
+) -> tuple[Span, ...]:
+    return (*own, *(_below(outer, span) for spans in others for span in spans))
 
 
 def unite(
