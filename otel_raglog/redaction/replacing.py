@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,12 +12,19 @@ MASK = "[redacted]"
 _HEX_DIGITS = 32
 """128 bits of the hash: no two texts of one deployment share it by chance."""
 
+_HASHED = re.compile(r"\[redacted:[0-9a-f]{32}\]")
+
 
 class Action(StrEnum):
     """What becomes of what must not be read."""
 
     MASK = "mask"
     HASH = "hash"
+
+
+def is_hashed(text: str) -> bool:
+    """Tell whether a whole value is a keyed hash: it cannot be read, but be told from others."""
+    return _HASHED.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

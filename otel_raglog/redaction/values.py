@@ -40,7 +40,12 @@ class ValueRules:
             return plain if redacted is None else redacted
         return self.texts(text)
 
-    def number(self, number: int | float, path: str, above: Action | None = None) -> str | None:
+    def number(
+        self,
+        number: int | float,  # noqa: PYI041  told apart below
+        path: str,
+        above: Action | None = None,
+    ) -> str | None:
         """Return what stands in the place of a number; ``None`` where it may stay.
 
         Patterns are looked for in whole numbers alone: fractions are scores.
