@@ -76,7 +76,7 @@ def find_phones(text: str) -> Iterator[Place]:
     """Yield numbers with a country code, and national ones that are written in groups."""
     for match in _PHONE.finditer(text):
         digits = sum(map(str.isdigit, match.group()))
-        international = match.group().startswith(("+", "00"))
+        international = match.group().startswith("+")
         if (_FEWEST_INTERNATIONAL if international else _FEWEST_DIGITS) <= digits <= _MOST_DIGITS:
             yield match.span()
 
