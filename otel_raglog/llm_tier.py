@@ -81,8 +81,6 @@ class LlmTier:
         """Ask about ``run`` where that does not depend on its verdicts; ``None`` where it does."""
         if run.skip_reason is not None or asks_nothing(run):
             return self._skipped(NOTHING_TO_JUDGE)
-        if run.shown.skip_reason is not None:
-            return self._skipped(REDACTED)
         if self._schedule.when is When.ESCALATE and not disliked:
             return None
         return self._choose(run, uncertain=False, disliked=disliked)
@@ -95,8 +93,6 @@ class LlmTier:
 
     def again(self, run: Run) -> Asked | JudgeUse:
         """Ask about a run that its user disliked after it had been judged."""
-        if run.shown.skip_reason is not None:
-            return self._skipped(REDACTED)
         return self._choose(run, uncertain=False, disliked=True)
 
     def close(self, grace_seconds: float) -> None:
@@ -134,6 +130,8 @@ class LlmTier:
         )
 
     def _choose(self, run: Run, *, uncertain: bool, disliked: bool) -> Asked | JudgeUse:
+        if run.shown.skip_reason is not None:
+            return self._skipped(REDACTED)
         choice = self._schedule.choose(run.run_id, uncertain=uncertain, disliked=disliked)
         if choice is not Choice.ASKED:
             return self._skipped(choice.value)

@@ -64,20 +64,25 @@ def unite(
     """
     if len(found) != 1 or not found[0].generators:
         return None
-    run = found[0]
+    (run,) = found
     trace_of = {span.span_id: trace.trace_id for trace in traces for span in trace.spans}
     answering = runs[trace_of.get(run.generators[-1].origin.span_id, together.generator)]
     ids = tuple(trace.trace_id for trace in sorted(traces, key=_start))
     note = f"joined from {len(ids)} traces: {', '.join(trace_id.hex() for trace_id in ids)}"
-    return replace(
-        run,
-        run_id=answering.run_id,
-        trace_id=answering.trace_id,
-        top_span_id=answering.top_span_id,
-        service=answering.service,
-        joined_traces=ids,
-        notes=(note, *run.notes),
-    )
+
+    def named(each: Run, service: str) -> Run:
+        return replace(
+            each,
+            run_id=answering.run_id,
+            trace_id=answering.trace_id,
+            top_span_id=answering.top_span_id,
+            service=service,
+            joined_traces=ids,
+            notes=(note, *each.notes),
+        )
+
+    view = None if run.view is None else named(run.view, answering.shown.service)
+    return replace(named(run, answering.service), view=view)
 
 
 def _start(trace: Trace) -> tuple[int, bytes]:
