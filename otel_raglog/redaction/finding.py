@@ -18,7 +18,7 @@ Finder: TypeAlias = Callable[[str], Iterator[Place]]
 _EMAIL = re.compile(r"(?<![\w.+'-])[\w.+'-]++(?:@|%40)[\w-]++(?:\.[\w-]++)+")
 
 _PHONE = re.compile(
-    r"(?<![\w+])(?:"
+    r"(?<![\w+])(?<!\d\.)(?:"
     r"\+[1-9](?:[ ().\u00a0/-]{0,3}\d){6,14}+(?!\d)"  # +49 (0)30 1234-567
     r"|00[1-9]\d{8,12}+(?!\w)"  # 0049301234567
     r"|\(?0\d{1,4}\)?(?:[ .\u00a0/-]{1,3}\d{2,8}+){1,4}+(?![\w-])"  # 030 / 123 45 67
@@ -36,7 +36,7 @@ _CARD = re.compile(
     r"|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14}"  # American Express, Diners Club, JCB
     r"|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}|(?:50|5[6-9]|6[379])\d{11,17}"
 )
-_LONGEST_CARD = 19
+_SHORTEST_CARD, _LONGEST_CARD = 13, 19
 
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \u00a0-]?[A-Za-z0-9]){11,30}+")
 _IBAN_LENGTHS: Mapping[str, int] = {
@@ -131,7 +131,7 @@ def _card_from(text: str, groups: list[Place], first: int) -> int | None:
         if len(digits) + end - start > _LONGEST_CARD:
             break
         digits += text[start:end]
-        if _CARD.fullmatch(digits) and _luhn(digits):
+        if len(digits) >= _SHORTEST_CARD and _CARD.fullmatch(digits) and _luhn(digits):
             found = number
     return found
 
