@@ -15,7 +15,9 @@ Place: TypeAlias = tuple[int, int]
 
 Finder: TypeAlias = Callable[[str], Iterator[Place]]
 
-_EMAIL = re.compile(r"(?<![\w.+'-])[\w.+'-]++(?:@|%40)[\w-]++(?:\.[\w-]++)+")
+_EMAIL = re.compile(r"(?<![\w.+'-])[\w.+'-]++(?:[@\ufe6b\uff20]|%40)[\w-]++(?:\.[\w-]++)+")
+
+_AT = ("@", "%40", "\ufe6b", "\uff20")
 
 _PHONE = re.compile(
     r"(?<![\w+])(?<!\d\.)(?:"
@@ -66,10 +68,11 @@ _IBAN_LENGTHS: Mapping[str, int] = {
 
 
 def find_emails(text: str) -> Iterator[Place]:
-    """Yield addresses with a dot in their domain, with ``@`` or ``%40``."""
-    if "@" in text or "%40" in text:
+    """Yield addresses with a dot in their domain, with ``@`` (of any width) or ``%40``."""
+    if any(sign in text for sign in _AT):
         for match in _EMAIL.finditer(text):
-            yield match.span()
+            quotes = len(match.group()) - len(match.group().lstrip("'"))  # around the address
+            yield match.start() + quotes, match.end()
 
 
 def find_phones(text: str) -> Iterator[Place]:

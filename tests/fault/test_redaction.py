@@ -11,6 +11,7 @@ from fault_answers import refuse
 from fault_backends import fault_backend
 from judge_server import JudgeServer
 from personal_data import MAILS, REDACTION, leaks, planted_logs, planted_metrics, planted_trace
+from samples import span_message, wire_span
 from services import collect, running_sink, serving, wait_until
 
 from otel_raglog.receive.span import decode_span
@@ -158,6 +159,29 @@ def test_a_restart_sends_the_same_bytes(tmp_path):
             item.raw for item in second.items("traces")
         }
         assert not any(leaks(request.body) for request in (*first.requests, *second.requests))
+
+
+def test_what_cannot_be_redacted_goes_out_without_content_and_is_counted(tmp_path):
+    """JSON that nobody can parse may hide what is looked for: closed, and nothing else is hurt."""
+    deep = '{"zq.":' * 200_000 + "1" + "}" * 200_000
+    bad = wire_span(span_message(b"\x01" * 8, name="zq.", attributes={"http.deep": deep}))
+    good = wire_span(span_message(b"\x02" * 8, name="fine", attributes={"http.a": "b"}))
+    options = redaction(tmp_path, mask_keys=["*.secret"])
+    with (
+        running_sink() as sink,
+        serving(tmp_path, {"sink": sink.endpoint}, hold=HOLD, redaction=options) as served,
+    ):
+        served.send([bad, good])
+        spans = {span.span_id: decode_span(span) for span in collect(sink, 2)}
+        labels = {"exporter": "sink", "signal": "traces"}
+        assert served.metric("raglog_redaction_failures_total", **labels) == 1
+        assert_conserved(served, "sink")
+        assert served.stop() == 0
+    stripped, whole = spans[b"\x01" * 8], spans[b"\x02" * 8]
+    assert stripped.name == "[redacted]"
+    assert stripped.attributes["raglog.redaction.failed"] is True
+    assert "http.deep" not in stripped.attributes
+    assert (whole.name, whole.attributes["http.a"]) == ("fine", "b")
 
 
 def test_without_redaction_every_byte_passes(tmp_path):

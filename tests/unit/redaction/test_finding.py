@@ -16,6 +16,8 @@ def found(finder, text):
         ("write to ann.o'neil+x@mail.example.org, please", ["ann.o'neil+x@mail.example.org"]),
         ("<a@b.co>;c@d.de", ["a@b.co", "c@d.de"]),
         ("jürgen@bücher.example", ["jürgen@bücher.example"]),
+        ("{'from': 'a@b.co'}", ["a@b.co"]),
+        ("ann\uff20mail.example", ["ann\uff20mail.example"]),
         ("?to=ann%40mail.example&x", ["ann%40mail.example"]),
         ("mailto:ann@mail.example.", ["ann@mail.example"]),
         ("@handle, a@localhost, a @ b.co, user@", []),
