@@ -5,7 +5,7 @@ Where an LLM is asked, that goes on beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from otel_raglog.checks.check import Check
@@ -18,8 +18,20 @@ from otel_raglog.errors import BadInput
 from otel_raglog.llm_tier import Asked, LlmTier
 from otel_raglog.mapping.feedback import is_disliked
 from otel_raglog.mapping.mapping import map_trace
-from otel_raglog.model import HeldTrace, JudgeUse, Measurement, Report, Run, Span, Tier, Trace
+from otel_raglog.mapping.views import with_views
+from otel_raglog.model import (
+    HeldTrace,
+    JudgeUse,
+    Measurement,
+    Report,
+    Run,
+    Span,
+    Tier,
+    Trace,
+    WireSpan,
+)
 from otel_raglog.receive.span import decode_span
+from otel_raglog.redaction.redaction import Redaction
 from otel_raglog.report.building import build_report
 
 _MOST_ENCODED_CHUNKS = 200
@@ -30,6 +42,14 @@ def _is_heavy(run: Run) -> bool:
     texts = {chunk.text for step in run.retrievers for chunk in step.chunks.value or ()}
     texts |= {chunk.text for step in run.rerankers for chunk in step.candidates.value or ()}
     return len(texts) > _MOST_ENCODED_CHUNKS or sum(map(len, texts)) > _MOST_ENCODED_CHARACTERS
+
+
+def _decoded(wires: Iterable[WireSpan], decode: Callable[[WireSpan], Span]) -> Iterator[Span]:
+    for wire in wires:
+        try:
+            yield decode(wire)
+        except BadInput:
+            continue
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +86,8 @@ class Analyser:
     without: tuple[str, ...] = ()
     """The groups of checks that the detector reads and that do not run."""
     llm: LlmTier | None = None
+    redaction: Redaction | None = None
+    """What is left out of all that is shown of a run; what is judged is the run as it is."""
 
     @property
     def detector_version(self) -> str:
@@ -75,13 +97,12 @@ class Analyser:
 
     def decode(self, held: HeldTrace) -> Trace:
         """Return the readable spans of ``held``; unreadable ones are left out of the analysis."""
-        spans: list[Span] = []
-        for wire in held.spans:
-            try:
-                spans.append(decode_span(wire))
-            except BadInput:
-                continue
-        return Trace(held.trace_id, tuple(spans), held.completion, held.waited_seconds)
+        spans = tuple(_decoded(held.spans, decode_span))
+        redaction = self.redaction
+        shown = None
+        if redaction is not None:
+            shown = tuple(_decoded(held.spans, lambda wire: decode_span(redaction.span(wire))))
+        return Trace(held.trace_id, spans, held.completion, held.waited_seconds, shown)
 
     def reports(self, trace: Trace) -> tuple[Report, ...]:
         """Return one report per run of ``trace``."""
@@ -91,6 +112,9 @@ class Analyser:
         """Return the runs of ``trace``, not judged yet."""
         started = self.clock.perf_counter()
         runs = map_trace(trace, self.conventions)
+        if trace.shown is not None:
+            seen = map_trace(replace(trace, spans=trace.shown), self.conventions)
+            runs = tuple(with_views(runs, seen))
         spent = self.clock.perf_counter() - started
         return Mapped(trace, runs, spent / max(1, len(runs)))
 

@@ -37,6 +37,7 @@ from otel_raglog.receive.inbox import HeldQueue
 from otel_raglog.receive.intake import Intake
 from otel_raglog.receive.limits import Limits
 from otel_raglog.receive.sifting import Sifter
+from otel_raglog.redaction.building import build_redaction
 from otel_raglog.report.annotations import AnnotationOptions
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics, add_gauge
 from otel_raglog.waiting import JoinLimits, WaitingRoom
@@ -81,7 +82,8 @@ class Service:
         instance_id = secrets.token_hex(_INSTANCE_BYTES)
         allowed = AllowList(config.receive.forward_headers)
         self._conventions = build_conventions(config.conventions)
-        self._delivery = Delivery(config, self.ledger, clock, instance_id)
+        self._redaction = build_redaction(config.redaction)
+        self._delivery = Delivery(config, self.ledger, clock, instance_id, self._redaction)
         self._outlet = Outlet(self._delivery.journal.decide)
         self._pipeline = self._build_pipeline(budget_bytes)
         self._held = HeldQueue()
@@ -220,6 +222,7 @@ class Service:
             failures=self.metrics,
             conventions=self._conventions,
             llm=llm_options(config.judge),
+            redaction=self._redaction,
         )
         exemplars = ExemplarChoice(config.metrics.exemplars_per_minute, self._clock)
         return Pipeline(

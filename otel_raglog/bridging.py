@@ -17,13 +17,17 @@ from otel_raglog.judge.clients import build_client
 from otel_raglog.judge.redacting import Redactor
 from otel_raglog.judge.retrying import Retrier, RetryConfig
 from otel_raglog.options import Judge
+from otel_raglog.redaction.building import build_redaction
+from otel_raglog.redaction.redaction import Redaction
 
 _MOST_TOKENS = 800
 """Of a reply: a dozen expressions."""
 
 
-def build_asker(options: Judge) -> BridgeAsker | None:
+def build_asker(options: Judge, redaction: Redaction | None = None) -> BridgeAsker | None:
     """Return what asks the LLM of the options; ``None`` where none is asked: off, or without a key.
+
+    It is shown no text that ``redaction`` finds.
 
     Raises:
         ConfigError: it cannot be asked: a bad address or price list, a missing SDK, a key that
@@ -45,7 +49,7 @@ def build_asker(options: Judge) -> BridgeAsker | None:
         client,
         budget,
         pricing,
-        Redactor(options.redact),
+        Redactor(options.redact, redaction),
         RetryConfig(options.tries, options.timeout_seconds),
         SystemClock(),
     )
@@ -57,7 +61,8 @@ def asker_from_config() -> BridgeAsker | None:
     Raises:
         ConfigError: the configuration is wrong, or the LLM cannot be asked.
     """
-    return build_asker(load_config(None).judge)
+    loaded = load_config(None)
+    return build_asker(loaded.judge, build_redaction(loaded.redaction))
 
 
 class BridgeAsker:

@@ -46,6 +46,7 @@ from otel_raglog.judge.schedule import Schedule, ScheduleConfig, When
 from otel_raglog.llm_tier import LlmTier
 from otel_raglog.options import BUNDLED, Analysis, Conventions, Judge
 from otel_raglog.receive.markers import Markers
+from otel_raglog.redaction.redaction import Redaction
 
 _log = structlog.get_logger()
 _MOST_THREADS = 4
@@ -68,8 +69,11 @@ def build_analyser(
     conventions: ConventionSet = BUILT_IN,
     detector: Detector | None = None,
     llm: LlmOptions | None = None,
+    redaction: Redaction | None = None,
 ) -> Analyser:
     """Return the local detector: that of the options, or ``detector``; with ``llm``, an LLM beside it.
+
+    ``redaction`` is left out of all that is shown of runs.
 
     Raises:
         ConfigError: the model file is damaged, there is no such detector, or the LLM cannot be asked.
@@ -98,8 +102,11 @@ def build_analyser(
         )
     tier = None
     if llm is not None and second is not None:
-        tier = _build_llm_tier(llm, second, reader, quote_text=quote_text)
-    return Analyser(checks, judge, SystemClock(), quote_text, failures, conventions, without, tier)
+        redact = Redactor(llm.options.redact, redaction)
+        tier = _build_llm_tier(llm, second, reader, redact, quote_text=quote_text)
+    return Analyser(
+        checks, judge, SystemClock(), quote_text, failures, conventions, without, tier, redaction
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +221,12 @@ def ranker_of(reader: CrossEncoder | None) -> Ranker | None:
 
 
 def _build_llm_tier(
-    llm: LlmOptions, detector: LlmDetector, reader: CrossEncoder | None, *, quote_text: bool
+    llm: LlmOptions,
+    detector: LlmDetector,
+    reader: CrossEncoder | None,
+    redact: Redactor,
+    *,
+    quote_text: bool,
 ) -> LlmTier:
     options = llm.options
     asker = build_asker(options, llm.key)
@@ -240,7 +252,7 @@ def _build_llm_tier(
         Schedule(schedule, SystemClock()),
         waiting_runs=options.waiting_runs,
         rank=ranker_of(reader),
-        redact=Redactor(options.redact),
+        redact=redact,
         quote_text=quote_text,
         patient=llm.patient,
     )

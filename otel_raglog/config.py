@@ -20,7 +20,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from otel_raglog.errors import ConfigError
-from otel_raglog.options import Config, Judge
+from otel_raglog.options import Config, Judge, Redaction
 from otel_raglog.plain_errors import in_words, is_key, shown
 
 ENV_PREFIX = "OTEL_RAGLOG_"
@@ -30,11 +30,17 @@ _NEARLY_THE_SAME = 0.75
 JUDGE_KEY_VARIABLE = "OTEL_RAGLOG_JUDGE_KEY"
 """Holds the key of the LLM that judges: a secret, and so no option."""
 
+REDACTION_KEY_VARIABLE = "OTEL_RAGLOG_REDACTION_KEY"
+"""Holds the key of the hashes that stand for what is redacted: a secret, and so no option."""
+
 MAPPINGS_VARIABLE = f"{ENV_PREFIX}BRIDGE__MAPPINGS"
 """Names the folder of the bridge's mappings, for its commands: the service has none."""
 
-_NOT_OPTIONS = frozenset({CONFIG_FILE_VARIABLE, JUDGE_KEY_VARIABLE, MAPPINGS_VARIABLE})
+_NOT_OPTIONS = frozenset(
+    {CONFIG_FILE_VARIABLE, JUDGE_KEY_VARIABLE, REDACTION_KEY_VARIABLE, MAPPINGS_VARIABLE}
+)
 
+_SHORTEST_KEY = 16
 _OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  to compare
 
 
@@ -85,20 +91,49 @@ def read_judge_key(options: Judge, environ: Mapping[str, str] | None = None) -> 
     Raises:
         ConfigError: the named variable is not set, or the named file cannot be read or is empty.
     """
+    return _read_key("judge", options, JUDGE_KEY_VARIABLE, environ)
+
+
+def read_redaction_key(options: Redaction, environ: Mapping[str, str] | None = None) -> bytes:
+    """Return the key of the hashes; empty where nothing is hashed.
+
+    Raises:
+        ConfigError: there is none, it cannot be read, or it has less than 16 bytes.
+    """
+    if not options.hashes:
+        return b""
+    key = _read_key("redaction", options, REDACTION_KEY_VARIABLE, environ)
+    if key is None:
+        raise ConfigError(
+            "redaction.key_file: hashes need a key: name a file that holds one, or set "
+            f"{REDACTION_KEY_VARIABLE}; openssl rand -hex 32 makes one"
+        )
+    if len(key.encode()) < _SHORTEST_KEY:
+        raise ConfigError(
+            f"redaction.key_file: the key of the hashes must have {_SHORTEST_KEY} bytes or more"
+        )
+    return key.encode()
+
+
+def _read_key(
+    section: str, options: Judge | Redaction, default: str, environ: Mapping[str, str] | None
+) -> str | None:
     if options.key_file is not None:
         try:
             key = options.key_file.read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise ConfigError(f"judge.key_file: cannot read {options.key_file}: {why}") from None
+            raise ConfigError(
+                f"{section}.key_file: cannot read {options.key_file}: {why}"
+            ) from None
         if not key:
-            raise ConfigError(f"judge.key_file: {options.key_file} is empty")
+            raise ConfigError(f"{section}.key_file: {options.key_file} is empty")
         return key
     if options.key_from is None:
-        return read_secret(JUDGE_KEY_VARIABLE, environ)
+        return read_secret(default, environ)
     key = read_secret(options.key_from, environ) or ""
     if not key:
-        raise ConfigError(f"judge.key_from: the variable {options.key_from} is not set")
+        raise ConfigError(f"{section}.key_from: the variable {options.key_from} is not set")
     return key
 
 

@@ -23,11 +23,15 @@ from otel_raglog.ledger import Ledger
 from otel_raglog.model import Payload, Signal
 from otel_raglog.options import Config, Destination, Sending
 from otel_raglog_exporters.registry import build_exporter, exporter_kind
+from otel_raglog.redaction.recent import Recent
+from otel_raglog.redaction.redaction import Redaction
+from otel_raglog.redaction.source import RedactedSource
 from otel_raglog_exporters.sending import (
     DeadLetters,
     Exporter,
     Sender,
     SendingConfig,
+    Source,
     close_in_time,
 )
 
@@ -89,11 +93,20 @@ def signals_of(name: str, destination: Destination) -> frozenset[Signal]:
 class Delivery:
     """Everything behind the acknowledgement: what is accepted is kept until it is delivered.
 
+    With ``redaction``, what leaves the journal is redacted before anything else sees it.
+
     Raises:
         ConfigError: an exporter is wrong, or the journal's folder cannot be had.
     """
 
-    def __init__(self, config: Config, ledger: Ledger, clock: Clock, instance_id: str) -> None:
+    def __init__(
+        self,
+        config: Config,
+        ledger: Ledger,
+        clock: Clock,
+        instance_id: str,
+        redaction: Redaction | None = None,
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._durable = config.journal.enabled
@@ -105,11 +118,12 @@ class Delivery:
         self._feeds = self.journal.open(self._destinations)
         for name, signals in self._destinations.items():
             ledger.add_exporter(name, signals)
+        recent = Recent(redaction) if redaction is not None else None
         sending, dead_letters = _sending(config.sending), _dead_letters(config, clock)
         self._senders = [
             Sender(
                 self._exporters[feed.destination],
-                feed,
+                _source(feed, recent, ledger),
                 feed.signal,
                 sending,
                 ledger,
@@ -195,6 +209,13 @@ class Delivery:
                 if type(defect) not in logged:
                     logged.add(type(defect))
                     _log.exception("tidying the journal failed")
+
+
+def _source(feed: Feed, redact: Recent | None, ledger: Ledger) -> Source:
+    """Return what a sender takes from: it never meets what is redacted."""
+    if redact is None:
+        return feed
+    return RedactedSource(feed.destination, feed.signal, feed, redact, ledger)
 
 
 def _build_journal(config: Config, ledger: Ledger, clock: Clock) -> Journal:

@@ -116,6 +116,12 @@ class Ledger:
             "Records of the journal that could not be read; what they held is lost.",
             registry=registry,
         )
+        self._redaction_failures = Counter(
+            "raglog_redaction_failures",
+            "Items, resources and scopes that could not be redacted and left without content.",
+            ["exporter", "signal"],
+            registry=registry,
+        )
         self._queue_items = Gauge(
             "raglog_queue_items",
             "Items decided and not yet delivered to a destination.",
@@ -168,6 +174,10 @@ class Ledger:
     def retried(self, exporter: str, signal: Signal) -> None:
         """Count one failed try."""
         self._retries.labels(exporter, signal.value).inc()
+
+    def redaction_failed(self, exporter: str, signal: Signal, count: int) -> None:
+        """Count what left without its content, since it could not be redacted."""
+        self._redaction_failures.labels(exporter, signal.value).inc(count)
 
     def damaged(self, count: int) -> None:
         """Count journal records that cannot be read; what they held may be unknown."""

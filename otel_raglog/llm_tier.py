@@ -13,6 +13,7 @@ from otel_raglog.detect.judgeable import asks_nothing
 from otel_raglog.detect.tiers import LlmDetector
 from otel_raglog.judge.asking import Asker, Outcome
 from otel_raglog.judge.schedule import Choice, Schedule, When
+from otel_raglog.mapping.views import REDACTED
 from otel_raglog.model import JudgeUse, Measurement, Report, Run, Stage, Tier, Verdict
 from otel_raglog.report.building import build_report
 
@@ -106,7 +107,7 @@ class LlmTier:
             return replace(local, judge=use)
         outcome = future.result()
         if self._patient and outcome.retry_after_seconds is not None:
-            outcome = self._asker.ask(self._redact(local.run), self._rank, patient=True)
+            outcome = self._asker.ask(self._redact(local.run.shown), self._rank, patient=True)
         use = use_of(outcome, self._model)
         if not outcome.measurements:
             return replace(local, judge=use)
@@ -129,6 +130,8 @@ class LlmTier:
         )
 
     def _choose(self, run: Run, *, uncertain: bool, disliked: bool) -> Asked | JudgeUse:
+        if run.shown.skip_reason is not None:
+            return self._skipped(REDACTED)
         choice = self._schedule.choose(run.run_id, uncertain=uncertain, disliked=disliked)
         if choice is not Choice.ASKED:
             return self._skipped(choice.value)
@@ -136,7 +139,7 @@ class LlmTier:
             return self._skipped(OVERLOADED)
         asked = None
         try:
-            asked = Asked(self, self._asker.submit(self._redact(run), self._rank))
+            asked = Asked(self, self._asker.submit(self._redact(run.shown), self._rank))
         finally:
             if asked is None:
                 self._free.release()

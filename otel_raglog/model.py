@@ -381,6 +381,8 @@ class Trace:
     spans: tuple[Span, ...]
     completion: Completion
     waited_seconds: float = 0.0
+    shown: tuple[Span, ...] | None = None
+    """The spans as they leave, where something in them is redacted; never what is judged."""
 
 
 # ------------------------------------------------------------------ facts and fields
@@ -735,6 +737,13 @@ class Run:
     notes: tuple[str, ...] = ()
     joined_traces: tuple[bytes, ...] = ()
     """The traces that its spans are of, where these are several."""
+    view: Run | None = None
+    """The run as destinations and LLMs may see it, where something in it is redacted."""
+
+    @property
+    def shown(self) -> Run:
+        """What may be shown of the run, outside of this process."""
+        return self if self.view is None else self.view
 
     def steps(self, stage: Stage) -> tuple[Step, ...]:
         """Return the steps of ``stage``, in time order."""

@@ -19,12 +19,22 @@ BUNDLED = "bundled"
 """The value that stands for what comes with the package."""
 
 _LONGEST_SECONDS = 7 * 24 * 3600
+KeyName = Annotated[str, Field(min_length=1)]
 HTTP_PORT = ":4318"
 """Where OTLP/HTTP is listened for, by its specification."""
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _compiling(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        try:
+            compile_pattern(pattern)
+        except RaglogError as error:
+            raise ValueError(str(error)) from None
+    return patterns
 
 
 class Listen(_Section):
@@ -341,12 +351,7 @@ class Judge(_Section):
     @field_validator("redact")
     @classmethod
     def _each_compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in patterns:
-            try:
-                compile_pattern(pattern)
-            except RaglogError as error:
-                raise ValueError(str(error)) from None
-        return patterns
+        return _compiling(patterns)
 
     @field_validator("bands")
     @classmethod
@@ -357,6 +362,68 @@ class Judge(_Section):
             if low > high:
                 raise ValueError(f"{stage.value}: the lower end is above the upper one")
         return bands
+
+
+class Redaction(_Section):
+    """What no destination and no LLM may read: docs/redaction.md. Nothing unless you say so."""
+
+    mask_keys: tuple[KeyName, ...] = Field(
+        (),
+        description="Attributes whose values become [redacted]: keys, paths into their JSON "
+        "(input.value.user.name), or patterns with * and ?. Also span.name, event.name, "
+        "status.message and log.body.",
+    )
+    hash_keys: tuple[KeyName, ...] = Field(
+        (),
+        description="Attributes whose values become a keyed hash, the same for the same value.",
+    )
+    hash_document_ids: bool = Field(
+        default=False, description="true: ids of documents and chunks become keyed hashes."
+    )
+    patterns: tuple[Literal["email", "phone", "card", "iban", "key"], ...] = Field(
+        (),
+        description="What is looked for in every text: email, phone, card (with its checksum), "
+        "iban, key (keys, tokens, passwords; always masked).",
+    )
+    expressions: tuple[str, ...] = Field(
+        (),
+        description="Regular expressions of your own (of RE2: without look-around and "
+        "back-references) that are looked for in every text.",
+    )
+    pattern_action: Literal["mask", "hash"] = Field(
+        "mask",
+        description="What becomes of what patterns and expressions find: [redacted], or a keyed hash.",
+    )
+    key_from: str | None = Field(
+        None,
+        description="Environment variable that holds the key of the hashes. Default: "
+        "OTEL_RAGLOG_REDACTION_KEY.",
+    )
+    key_file: Path | None = Field(
+        None, description="File that holds the key of the hashes, instead."
+    )
+
+    @field_validator("expressions")
+    @classmethod
+    def _each_compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return _compiling(patterns)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether anything is redacted."""
+        return bool(
+            self.mask_keys
+            or self.hash_keys
+            or self.hash_document_ids
+            or self.patterns
+            or self.expressions
+        )
+
+    @property
+    def hashes(self) -> bool:
+        """Whether anything is hashed, for which there must be a key."""
+        found = self.pattern_action == "hash" and bool(self.patterns or self.expressions)
+        return bool(self.hash_keys or self.hash_document_ids) or found
 
 
 class Conventions(_Section):
@@ -525,6 +592,7 @@ class Config(_Section):
     analysis: Analysis = Analysis()
     judge: Judge = Judge()
     join: Join = Join()
+    redaction: Redaction = Redaction()
     explanations: Explanations = Explanations()
     annotations: Annotations = Annotations()
     exporters: dict[str, Annotated[Destination, BeforeValidator(_kind_first)]] = Field(

@@ -6,9 +6,17 @@ own expressions hold up the whole process on an unlucky one.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from otel_raglog.errors import BadInput, ConfigError
+
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What Unicode says may be left undisplayed, blank letters, and controls but tabs and line ends."""
 
 
 def compile_pattern(text: str) -> Any:

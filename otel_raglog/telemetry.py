@@ -205,7 +205,7 @@ class RunMetrics:
     def count(self, report: Report, *, exemplar: bool) -> None:
         """Count a final report; ``exemplar`` attaches its trace id to what it counts."""
         run = report.run
-        service = self._service(run.service or UNKNOWN_SERVICE)
+        service = self._service(run.shown.service or UNKNOWN_SERVICE)
         trace = {"trace_id": run.trace_id.hex()} if exemplar else None
         self.runs.labels(service, report.verdict.value).inc(exemplar=trace)
         self.analysis_seconds.observe(report.analysis_seconds)
@@ -245,7 +245,7 @@ class RunMetrics:
             self.llm_cost.labels(use.model).inc(use.cost_usd)
         for check, reason in use.abstained:
             self.judge_abstained.labels(check, reason).inc()
-        service = self._service(report.run.service or UNKNOWN_SERVICE)
+        service = self._service(report.run.shown.service or UNKNOWN_SERVICE)
         for kind in {kind for kind, _ in use.suspected}:
             self.injection_suspected.labels(service, kind).inc()
 

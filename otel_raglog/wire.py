@@ -55,6 +55,11 @@ def read_length(data: bytes, position: int, end: int) -> tuple[int, int]:
     return _varint(data, position, end, _LONGEST_LENGTH)
 
 
+def read_varint(data: bytes, position: int, end: int) -> int:
+    """Return the number at ``position``, of 64 bits at most. Raises ``BadInput``."""
+    return _varint(data, position, end, _LONGEST_VARINT)[0] & (1 << 64) - 1
+
+
 def wrap(number: int, payload: bytes) -> bytes:
     """Return ``payload`` as the length-delimited field ``number`` (at most 15)."""
     return wrap_head(number, len(payload)) + payload
@@ -198,6 +203,11 @@ _INSIDE: Mapping[Shape, Mapping[int, Shape]] = {
     Shape.SCOPE_METRICS: {1: Shape.SCOPE, 2: Shape.METRIC},
 }
 """Per shape, which field holds which shape (numbers from opentelemetry-proto)."""
+
+
+def shapes_inside(shape: Shape) -> Mapping[int, Shape]:
+    """Return which field of a message of ``shape`` holds which shape."""
+    return _INSIDE[shape]
 
 
 def count_values(data: bytes, shape: Shape, most: int) -> int:

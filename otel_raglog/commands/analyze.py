@@ -34,6 +34,7 @@ from otel_raglog.mapping.fragments import JoinBy
 from otel_raglog.mapping.sessions import number_turns
 from otel_raglog.model import HeldTrace, Report, Run, RunVerdict
 from otel_raglog.options import Join
+from otel_raglog.redaction.building import build_redaction
 from otel_raglog.report.json_report import to_json
 from otel_raglog.waiting import runs_of_all
 
@@ -108,8 +109,8 @@ def analyze(
     """Judge every stage of every run in FILES.
 
     Exit code 0: done; 1: faults found with --fail-on faulty; 2: bad usage or input (what could be
-    read is still printed). What --config says of conventions, analysis and explanations counts
-    here too. Runs of one session are numbered in order of time where no history tells their turn.
+    read is still printed). What --config says of conventions, analysis, explanations and
+    redaction counts here too. Runs of one session are numbered in order of time where no history tells their turn.
     """
     loaded = load_config(config)
     conventions = build_conventions(loaded.conventions)
@@ -124,13 +125,14 @@ def analyze(
         failures=LoggingFailures(),
         conventions=conventions,
         llm=llm_options(loaded.judge, when=when, sample=sample, patient=True),
+        redaction=build_redaction(loaded.redaction),
     )
     traces = reading.traces()
     together = joining(loaded.join, wanted=join)
     try:
         groups = in_order(assess_all(traces, reading.runs, analyser, together))
         shown = with_progress(groups, len(traces) + len(reading.runs))
-        reports = with_turns([report for group in shown for report in group])
+        reports = [_as_shown(r) for r in with_turns([r for group in shown for r in group])]
     finally:  # also when it is interrupted: nothing more is asked, and paid for
         if analyser.llm is not None:
             analyser.llm.close(0.0)
@@ -234,6 +236,12 @@ def with_turns(reports: Sequence[Report]) -> list[Report]:
         report if run is report.run else replace(report, run=run)
         for report, run in zip(reports, runs, strict=True)
     ]
+
+
+def _as_shown(report: Report) -> Report:
+    """Return a report of what may be shown of its run: what --config redacts is not."""
+    run = report.run
+    return report if run.view is None else replace(report, run=replace(run.shown, turn=run.turn))
 
 
 def report_problems(problems: Iterable[str]) -> None:

@@ -41,6 +41,7 @@ from otel_raglog.conventions.choosing import ConventionSet
 from otel_raglog.mapping.mapping import map_trace
 from otel_raglog.model import Completion, Stage, Trace
 from otel_raglog.receive.span import decode_span
+from otel_raglog.redaction.building import build_redaction
 from otel_raglog_proxy_bridge.model import CallStage
 from otel_raglog_proxy_bridge.roles import GENERATOR, REWRITER, other_roles
 
@@ -126,7 +127,10 @@ def run(
     }
     own = {"raglog_python": sys.executable}  # which has what mappings and LLMs need
     if llm:
-        asker_of(load_config(None).judge).close()  # which says what is missing
+        config = load_config(None)
+        asker_of(
+            config.judge, build_redaction(config.redaction)
+        ).close()  # which says what is missing
         own["raglog_asker"] = "otel_raglog.bridging:asker_from_config"
     typed = parse_settings(option or ())
     check_own_options(typed, flags, own)
@@ -186,7 +190,7 @@ def classify(
     """
     loaded = load_config(config)
     conventions = build_conventions(loaded.conventions)
-    asker = asker_of(loaded.judge) if llm else None
+    asker = asker_of(loaded.judge, build_redaction(loaded.redaction)) if llm else None
     stored = StoredMappings(mappings, pipeline, asker, keeps=store)
     try:
         if store:  # before an LLM is asked for nothing

@@ -13,6 +13,7 @@ from otel_raglog.bridging import BridgeAsker, build_asker
 from otel_raglog.config import JUDGE_KEY_VARIABLE, MAPPINGS_VARIABLE, read_mappings_folder
 from otel_raglog.errors import BadInput, ConfigError
 from otel_raglog.options import Judge
+from otel_raglog.redaction.redaction import Redaction
 from otel_raglog_proxy_bridge.asking import Asker
 from otel_raglog_proxy_bridge.classifying import Classifier
 from otel_raglog_proxy_bridge.mapping_store import MappingStore, files_in
@@ -187,13 +188,13 @@ def unknown_pipeline(folder: Path, pipeline: str) -> str:
     return f"--pipeline: {pipeline!r} has no mappings in {folder}: {hint}there are {_listed(names)}"
 
 
-def asker_of(options: Judge) -> BridgeAsker:
-    """Return what asks the LLM of ``judge``, for ``--llm``.
+def asker_of(options: Judge, redaction: Redaction | None = None) -> BridgeAsker:
+    """Return what asks the LLM of ``judge``, for ``--llm``; it is shown nothing redacted.
 
     Raises:
         ConfigError: none is configured, or it cannot be asked.
     """
-    asker = build_asker(options)
+    asker = build_asker(options, redaction)
     if asker is None and options.when == "never":
         raise ConfigError("--llm: judge.when is never, so no LLM is asked")
     if asker is None:

@@ -13,6 +13,7 @@ from otel_raglog.config import load_config, show_config
 from otel_raglog.delivery import build_exporters, signals_of
 from otel_raglog.options import Config
 from otel_raglog.receive.headers import check_forwardable
+from otel_raglog.redaction.building import build_redaction
 
 config_app = typer.Typer(
     help="Show, check or describe the configuration.", no_args_is_help=True, rich_markup_mode=None
@@ -35,10 +36,11 @@ def check(
     file: Annotated[Path | None, typer.Argument(help="YAML file to check.")] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Check the configuration, the exporters' options included. Exit code 2 when it is wrong."""
+    """Check the configuration, the exporters' options and the key of redaction included. Exit code 2 when it is wrong."""
     file = file or config
     loaded = load_config(file)
     check_forwardable(loaded.receive.forward_headers)
+    build_redaction(loaded.redaction)
     for exporter in build_exporters(loaded).values():
         exporter.close()
     for name, destination in loaded.exporters.items():

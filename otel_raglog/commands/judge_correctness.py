@@ -31,6 +31,7 @@ from otel_raglog.lab.references.asking import PatientClient
 from otel_raglog.lab.references.budgeted import BudgetedClient
 from otel_raglog.lab.references.correctness import Judged, correctness_of, with_correctness
 from otel_raglog.options import Judge
+from otel_raglog.redaction.building import build_redaction
 
 
 def correctness(
@@ -64,7 +65,9 @@ def correctness(
     reading = read_files(runs, keep_records=True)
     if not reading.records:
         raise BadInput("; ".join([*reading.problems, "no run record was read"]))
-    options = load_config(config).judge
+    loaded = load_config(config)
+    options = loaded.judge
+    redaction = build_redaction(loaded.redaction)
     counts: Counter[str] = Counter()
     problems = list(reading.problems)
     beyond: list[Judged] = []
@@ -75,7 +78,7 @@ def correctness(
             client,
             timeout_seconds=options.timeout_seconds,
             parallel=options.concurrency,
-            redact=Redactor(options.redact).text,
+            redact=Redactor(options.redact, redaction).text,
         )
         for record, judged in zip(reading.records, found, strict=True):
             lines.append(json.dumps(with_correctness(record, judged, options.model)) + "\n")

@@ -31,6 +31,7 @@ from otel_raglog.errors import BadInput
 from otel_raglog.judge.redacting import Redactor
 from otel_raglog.model import Run
 from otel_raglog.options import Analysis, Config, Judge
+from otel_raglog.redaction.building import build_redaction
 
 _MOST_IDS = 5
 _SHOWN = 80
@@ -53,12 +54,18 @@ def read_runs(files: Sequence[Path], loaded: Config, *, join: bool) -> AskedRuns
     """
     conventions = build_conventions(loaded.conventions)
     reading = read_files(files, markers=build_markers(conventions), stored=StoredMappings())
-    analyser = Analyser((), Rules1(), SystemClock(), conventions=conventions)
+    analyser = Analyser(
+        (),
+        Rules1(),
+        SystemClock(),
+        conventions=conventions,
+        redaction=build_redaction(loaded.redaction),
+    )
     mapped = map_all(reading.traces(), analyser, joining(loaded.join, wanted=join))
     found = AskedRuns(problems=list(reading.problems))
     repeated: Counter[str] = Counter()
     for run in (*(run for each in mapped for run in each.runs), *reading.runs):
-        if run.skip_reason is not None or asks_nothing(run):
+        if run.shown.skip_reason is not None or asks_nothing(run.shown):
             found.skipped += 1
         elif run.run_id not in found.runs:
             found.runs[run.run_id] = run
@@ -98,13 +105,14 @@ class Showing:
     def __init__(self, loaded: Config) -> None:
         self._judge = loaded.judge
         self._analysis = loaded.analysis
-        self._redact = Redactor(loaded.judge.redact)
+        redaction = build_redaction(loaded.redaction)
+        self._redact = Redactor(loaded.judge.redact, redaction)
         self._ranker: Ranker | None = None
         self._lock = threading.Lock()
 
     def redacted(self, run: Run) -> Run:
         """Return ``run`` as an LLM may see it."""
-        return self._redact(run)
+        return self._redact(run.shown)
 
     def rank(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """Rank texts by how well they answer; for all threads."""

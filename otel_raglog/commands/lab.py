@@ -40,6 +40,7 @@ from otel_raglog.lab.raglog_fields import read_fields_file
 from otel_raglog.lab.records import OFFLINE_MODEL, RecordFile, read_records
 from otel_raglog.lab.splits import Part
 from otel_raglog.model import Stage
+from otel_raglog.redaction.building import build_redaction
 
 lab_app = typer.Typer(
     help="Run real local RAG pipelines over corpora with known evidence, put faults into them, label them.",
@@ -224,8 +225,11 @@ def relabel(
         if adjudicator is None:
             raise BadInput("--judges needs --adjudicator, which decides where they differ")
         names = three_judges(judges, adjudicator, endpoint)
-        patterns = (*load_config(config).judge.redact, *map(_pattern, redact or ()))
-        _label_by_judges(records, out, names, key_from, parallel, seed, Redactor(patterns))
+        loaded = load_config(config)
+        redaction = build_redaction(loaded.redaction)
+        patterns = (*loaded.judge.redact, *map(_pattern, redact or ()))
+        redactor = Redactor(patterns, redaction)
+        _label_by_judges(records, out, names, key_from, parallel, seed, redactor)
         return
     lab = Lab(tuple(map(read_corpus, corpus or ())), (), MiniLmEncoder(), seed=seed)
     if out.exists():

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from otel_raglog.checks.judge.visible import visible
 from otel_raglog.model import Chunk, Field, Message, Run
-from otel_raglog.patterns import compile_pattern
+from otel_raglog.patterns import UNSEEN, compile_pattern
+from otel_raglog.redaction.redaction import Redaction
+from otel_raglog.redaction.replacing import MASK as REDACTED
 
 T = TypeVar("T")
-
-REDACTED = "[redacted]"
-
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-"""What Unicode says may be left undisplayed, blank letters, and controls but tabs and line ends."""
 
 
 class Redactor:
@@ -30,17 +22,20 @@ class Redactor:
     LLM is not shown them either. Names of services and models, and ids, are no texts of a run:
     nobody is sent them.
 
+    What ``redaction`` finds in texts is replaced, too.
+
     Raises:
         BadInput: a pattern is no regular expression of RE2.
         ConfigError: RE2 is not installed.
     """
 
-    def __init__(self, patterns: Sequence[str]) -> None:
+    def __init__(self, patterns: Sequence[str], redaction: Redaction | None = None) -> None:
         self._patterns = tuple(map(compile_pattern, patterns))
+        self._also = None if redaction is None else redaction.texts
 
     def __call__(self, run: Run) -> Run:
         """Return ``run`` as an LLM may see it."""
-        if not self._patterns:
+        if not self._patterns and self._also is None:
             return run
         text, texts, chunks, messages = (
             self._of(made) for made in (self.text, self._texts, self._chunks, self._messages)
@@ -101,9 +96,11 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return ``text`` as an LLM may see it; as it is, where nothing matches."""
-        seen = found = visible(_UNSEEN.sub("", text)).text
+        seen = found = visible(UNSEEN.sub("", text)).text
         for pattern in self._patterns:
             found = pattern.sub(REDACTED, found)
+        if self._also is not None:
+            found = self._also(found)
         return text if found == seen else found
 
     def _optional(self, text: str | None) -> str | None:

@@ -11,6 +11,7 @@ from otel_raglog.mapping.collapse import View
 from otel_raglog.mapping.helper_runs import helper_runs
 from otel_raglog.mapping.texts import normal
 from otel_raglog.model import Run, Span, Stage, StepOrigin
+from otel_raglog.redaction.replacing import is_hashed
 
 SESSION_KEYS = (
     "session.id",
@@ -168,7 +169,7 @@ def _bare_session(spans: Sequence[Span]) -> str | None:
     for key in SESSION_KEYS if naming else ():
         for span in naming:
             text = as_text(span.attributes.get(key))
-            if text and text.strip() and not is_redacted(text):
+            if text and text.strip() and (is_hashed(text) or not is_redacted(text)):
                 return text
     return None
 

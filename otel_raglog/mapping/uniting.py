@@ -30,17 +30,24 @@ def united(traces: Sequence[Trace], answering: Run) -> Trace:
     leaves = {step.origin.span_id for step in answering.generators}
     if outer is not None and outer.span_id in leaves:
         outer = None
-    spans = list(own.spans)
-    for trace in traces:
-        if trace is not own:
-            spans.extend(_below(outer, span) for span in trace.spans)
+    spans = _together(own.spans, [t.spans for t in traces if t is not own], outer)
+    shown = None
+    if own.shown is not None:
+        shown = _together(own.shown, [t.shown or () for t in traces if t is not own], outer)
     reasons = [trace.completion for trace in traces]
     return Trace(
         trace_id=own.trace_id,
-        spans=tuple(spans),
+        spans=spans,
         completion=next((why for why in _WORST_FIRST if why in reasons), own.completion),
         waited_seconds=max(trace.waited_seconds for trace in traces),
+        shown=shown,
     )
+
+
+def _together(
+    own: Sequence[Span], others: Sequence[Sequence[Span]], outer: Span | None
+) -> tuple[Span, ...]:
+    return (*own, *(_below(outer, span) for spans in others for span in spans))
 
 
 def unite(
@@ -57,20 +64,25 @@ def unite(
     """
     if len(found) != 1 or not found[0].generators:
         return None
-    run = found[0]
+    (run,) = found
     trace_of = {span.span_id: trace.trace_id for trace in traces for span in trace.spans}
     answering = runs[trace_of.get(run.generators[-1].origin.span_id, together.generator)]
     ids = tuple(trace.trace_id for trace in sorted(traces, key=_start))
     note = f"joined from {len(ids)} traces: {', '.join(trace_id.hex() for trace_id in ids)}"
-    return replace(
-        run,
-        run_id=answering.run_id,
-        trace_id=answering.trace_id,
-        top_span_id=answering.top_span_id,
-        service=answering.service,
-        joined_traces=ids,
-        notes=(note, *run.notes),
-    )
+
+    def named(each: Run, service: str) -> Run:
+        return replace(
+            each,
+            run_id=answering.run_id,
+            trace_id=answering.trace_id,
+            top_span_id=answering.top_span_id,
+            service=service,
+            joined_traces=ids,
+            notes=(note, *each.notes),
+        )
+
+    view = None if run.view is None else named(run.view, answering.shown.service)
+    return replace(named(run, answering.service), view=view)
 
 
 def _start(trace: Trace) -> tuple[int, bytes]:

@@ -131,8 +131,8 @@ def run_attributes(report: Report, *, exemplar: bool) -> dict[str, AttributeInpu
         attributes |= _judge_attributes(report.judge)
     if report.first_faulty_stage is not None:
         attributes["raglog.run.first_faulty_stage"] = report.first_faulty_stage.value
-    if run.session_id is not None:
-        attributes["raglog.session.id"] = run.session_id
+    if run.shown.session_id is not None:
+        attributes["raglog.session.id"] = run.shown.session_id
     if run.turn is not None:
         attributes["raglog.session.turn"] = run.turn
     if run.joined_traces:

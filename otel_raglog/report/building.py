@@ -19,6 +19,7 @@ from otel_raglog.model import (
     Verdict,
 )
 from otel_raglog.report.explanations import MAX_CHARACTERS, explain
+from otel_raglog.report.wording import Wording, wording_of
 
 _JUDGED = frozenset({StageVerdict.FAULTY, StageVerdict.OK})
 _NEEDED = (Stage.RETRIEVER, Stage.GENERATOR)
@@ -48,10 +49,13 @@ def build_report(  # noqa: PLR0917  the interface that all parts agreed on
     """Return the report: every stage's verdict, and each of its steps', with an explanation.
 
     ``analysis_seconds`` is the time that measuring and judging took, ``judge`` what came of asking
-    an LLM. A stage that the detector
-    left out is unknown. The skip reason is the run's own, or ``nothing_judged`` when no
+    an LLM. Where something of the run is redacted, no word of that is in an explanation. A stage
+    that the detector left out is unknown. The skip reason is the run's own, or ``nothing_judged`` when no
     stage could be judged.
     """
+    wording = wording_of(run)
+    if wording is not None:
+        measurements = tuple(map(wording.measured, measurements))
     explained = {
         stage: _explained(
             verdicts.get(stage)
@@ -61,6 +65,8 @@ def build_report(  # noqa: PLR0917  the interface that all parts agreed on
         )
         for stage in Stage
     }
+    if wording is not None:
+        explained = {stage: _silenced(verdict, wording) for stage, verdict in explained.items()}
     nothing = all(verdict.verdict not in _JUDGED for verdict in explained.values())
     return Report(
         run=run,
@@ -73,6 +79,15 @@ def build_report(  # noqa: PLR0917  the interface that all parts agreed on
         skip_reason=run.skip_reason or ("nothing_judged" if nothing else None),
         judge=judge,
     )
+
+
+def _silenced(verdict: Verdict, wording: Wording) -> Verdict:
+    """Return a verdict whose explanation holds nothing of what is redacted."""
+    steps = tuple(_silenced(step, wording) for step in verdict.steps)
+    if wording.may_show(verdict.explanation):
+        return replace(verdict, steps=steps)
+    bare = explain(replace(verdict, explanation=""), (), quote_text=False)
+    return replace(verdict, explanation=bare, steps=steps)
 
 
 def _explained(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from otel_raglog.model import (
@@ -31,9 +32,10 @@ def to_json(report: Report, *, content: bool = True) -> Json:
     """Return ``report`` as JSON-ready values; without texts of the run when not ``content``.
 
     Probabilities and thresholds are in [0, 1] or ``null``; ids of traces and spans are lower-case
-    hex; a key for every stage is there.
+    hex; a key for every stage is there. Where something is redacted, it is so here, too.
     """
-    run = report.run
+    run = report.run.shown
+    report = replace(report, run=run)
     return {
         "run_id": run.run_id,
         "trace_id": run.trace_id.hex() or None,

@@ -241,17 +241,19 @@ def test_replay_to_nowhere_is_one_line(traces):
 
 def test_config_commands(tmp_path):
     """Show, check and schema; a wrong option names the nearest one."""
-    names = ("good.yaml", "bad.yaml", "wrong.yaml", "secret.yaml")
-    good, bad, wrong, secret = (tmp_path / name for name in names)
+    names = ("good.yaml", "bad.yaml", "wrong.yaml", "secret.yaml", "keyless.yaml")
+    good, bad, wrong, secret, keyless = (tmp_path / name for name in names)
     good.write_text("exporters: {b: {kind: otlp_http, endpoint: 'http://127.0.0.1:1/v1/traces'}}")
     bad.write_text("hold: {quiet_second: 1}")
     wrong.write_text("exporters: {b: {kind: otlp_htpp, endpoint: 'http://127.0.0.1:1'}}")
     secret.write_text("receive: {forward_headers: [Authorization]}")
+    keyless.write_text("redaction: {hash_keys: [user.id]}")
     assert run("config", "check", good).returncode == 0
     hints = (
         (bad, "hold.quiet_seconds"),
         (wrong, "otlp_http"),
         (secret, "receive.forward_headers"),
+        (keyless, "redaction.key_file"),
     )
     for path, hint in hints:
         done = run("config", "check", path)
@@ -331,3 +333,25 @@ def test_replay_cuts_requests_that_receivers_would_refuse(tmp_path):
         assert done.returncode == 0, done.stderr
         parts = [sink.take(10), sink.take(10)]
     assert parts == [3, 3]
+
+
+def test_analyze_shows_what_may_be_shown(tmp_path):
+    """With redaction in --config, in JSON and in tables; the verdicts are the same."""
+    file, config = tmp_path / "trace.pb", tmp_path / "raglog.yaml"
+    file.write_bytes(encode_request(rag_trace(random.Random(1), 0)))
+    config.write_text(
+        "analysis: {detector: rules-1}\nredaction: {expressions: ['22:15', 'Sandmouth'], "
+        "mask_keys: ['*.document.content']}"
+    )
+    plain = tmp_path / "plain.yaml"
+    plain.write_text("analysis: {detector: rules-1}")
+    redacted = run("analyze", file, "--config", config, "--format", "json").stdout
+    (report,) = json.loads(redacted)
+    (expected,) = json.loads(run("analyze", file, "--config", plain, "--format", "json").stdout)
+    assert report["question"] == "When does the night ferry to [redacted] leave?"
+    assert "22:15" not in redacted
+    assert "Sandmouth" not in redacted
+    for stage, told in report["stages"].items():
+        for key in ("verdict", "probability", "fault_types"):
+            assert told[key] == expected["stages"][stage][key]
+    assert "Sandmouth" not in run("analyze", file, "--config", config).stdout

@@ -19,6 +19,8 @@ from otel_raglog.model import (
     Tier,
     UnknownReason,
 )
+from otel_raglog.options import Redaction
+from otel_raglog.redaction.building import build_redaction
 
 
 def analyser():
@@ -111,3 +113,21 @@ def test_a_search_whose_chunks_have_no_text_is_not_sound():
     }
     verdict = analyser().judge(run_from_record(record)).verdicts[Stage.RETRIEVER]
     assert (verdict.verdict, verdict.reason) == (StageVerdict.UNKNOWN, UnknownReason.ABSTAINED)
+
+
+def test_with_redaction_the_true_text_is_judged_and_the_redacted_one_shown():
+    """All that is read is hidden, and the verdicts are the same."""
+    spans = held(rag_trace(random.Random(1), 0))
+    plain = analyser()
+    hiding = replace(
+        plain, redaction=build_redaction(Redaction(mask_keys=["*.content", "*.value"]))
+    )
+    (expected,) = plain.reports(plain.decode(spans))
+    (report,) = hiding.reports(hiding.decode(spans))
+    assert {stage: (v.verdict, v.probability) for stage, v in report.verdicts.items()} == {
+        stage: (v.verdict, v.probability) for stage, v in expected.verdicts.items()
+    }
+    assert replace(report.run, view=None) == expected.run
+    assert report.run.question.value == "When does the night ferry to Sandmouth leave?"
+    assert "22:15" not in str(report.run.shown)
+    assert "Sandmouth" not in str(report.verdicts)

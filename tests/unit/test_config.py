@@ -12,12 +12,13 @@ from otel_raglog.config import (
     load_config,
     read_judge_key,
     read_mappings_folder,
+    read_redaction_key,
     read_secret,
     show_config,
 )
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Signal
-from otel_raglog.options import Judge, otlp_kind
+from otel_raglog.options import Judge, Redaction, otlp_kind
 
 
 def write(tmp_path, text):
@@ -515,3 +516,53 @@ exporters:
         assert secret not in shown.replace("pk-1", "")
     assert "pk-1" in shown
     assert "https://hooks.example/***" in shown
+
+
+def test_the_key_of_hashes_comes_from_the_environment_or_a_file(tmp_path):
+    """It is never an option, never shown, and needed only where something is hashed."""
+    key = "0123456789abcdef"
+    hashes = Redaction(hash_keys=["user.id"])
+    assert read_redaction_key(Redaction(mask_keys=["a"]), {}) == b""
+    assert read_redaction_key(hashes, {"OTEL_RAGLOG_REDACTION_KEY": key}) == key.encode()
+    named = hashes.model_copy(update={"key_from": "MINE"})
+    assert read_redaction_key(named, {"MINE": key}) == key.encode()
+    with pytest.raises(ConfigError, match=r"redaction\.key_from: the variable MINE is not set"):
+        read_redaction_key(named, {})
+    file = tmp_path / "key"
+    file.write_text(f"{key}\n")
+    filed = hashes.model_copy(update={"key_file": file})
+    assert read_redaction_key(filed, {}) == key.encode()
+    file.write_text("short")
+    with pytest.raises(ConfigError, match=r"redaction\.key_file: .* 16 bytes") as caught:
+        read_redaction_key(filed, {})
+    assert "short" not in str(caught.value)
+    with pytest.raises(ConfigError, match="hashes need a key"):
+        read_redaction_key(hashes, {})
+
+
+def test_redaction_is_set_by_file_and_environment(tmp_path):
+    """Nothing is redacted by default; the key's variable is no unknown option."""
+    assert not load_config(None, {}, {"OTEL_RAGLOG_REDACTION_KEY": "k" * 16}).redaction.enabled
+    config = load_config(None, {}, {"OTEL_RAGLOG_REDACTION__PATTERNS": "[email, card]"})
+    assert config.redaction.patterns == ("email", "card")
+    text = "redaction: {hash_document_ids: true, mask_keys: [user.name], key_file: /run/key}"
+    config = load_config(write(tmp_path, text), {}, {"OTEL_RAGLOG_REDACTION_KEY": "k" * 16})
+    assert config.redaction.enabled
+    assert config.redaction.hashes
+    assert "kkkk" not in show_config(config)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("redaction: {patterns: [mail]}", "option redaction.patterns.0: .*email"),
+        ("redaction: {mask_key: [a]}", "did you mean redaction.mask_keys"),
+        ("redaction: {mask_keys: ['']}", "option redaction.mask_keys.0"),
+        ("redaction: {expressions: ['(?=a)']}", "option redaction.expressions: .*RE2"),
+        ("redaction: {pattern_action: drop}", "option redaction.pattern_action"),
+    ],
+)
+def test_wrong_options_of_redaction_are_named(tmp_path, text, named):
+    """With what is known there."""
+    with pytest.raises(ConfigError, match=named):
+        load_config(write(tmp_path, text), {}, {})

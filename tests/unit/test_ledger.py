@@ -75,3 +75,12 @@ def test_damage_is_counted_in_records(registry):
     """How many items a damaged record held cannot be told."""
     Ledger(registry).damaged(2)
     assert value(registry, "raglog_journal_damaged_records_total") == 2
+
+
+def test_what_lost_its_content_is_counted_by_destination():
+    """It was forwarded all the same: the law does not change."""
+    registry = CollectorRegistry()
+    ledger = Ledger(registry)
+    ledger.redaction_failed("b", Signal.LOGS, 2)
+    labels = {"exporter": "b", "signal": "logs"}
+    assert registry.get_sample_value("raglog_redaction_failures_total", labels) == 2

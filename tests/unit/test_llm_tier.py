@@ -1,6 +1,7 @@
 """Which runs an LLM is asked about, and what its answers make of a report."""
 
 from concurrent.futures import Future
+from dataclasses import replace
 
 import pytest
 from samples import make_report, make_run
@@ -229,3 +230,22 @@ def test_a_run_that_cannot_be_sent_leaves_its_place_to_another():
         subject.before(make_run())
     asker.submit = submit
     assert isinstance(subject.before(make_run()), Asked)
+
+
+def test_the_llm_is_shown_the_redacted_run_alone():
+    """Before its verdict, after it, and when its user disliked it."""
+    run = replace(make_run(), view=replace(make_run(), question=present("What of [redacted]?")))
+    llm, asker = tier(When.ALWAYS, waiting_runs=5)
+    llm.before(run)
+    llm.after(run, verdicts(0.5))
+    llm.again(run)
+    assert asker.asked == [run.view] * 3
+
+
+def test_a_run_of_which_nothing_may_be_shown_is_not_asked_about():
+    """And says why."""
+    run = replace(make_run(), view=replace(make_run(), skip_reason="redacted"))
+    llm, asker = tier(When.ALWAYS)
+    assert llm.before(run).skipped == llm.again(run).skipped == "redacted"
+    assert llm.after(run, verdicts(0.5)).skipped == "redacted"
+    assert asker.asked == []

@@ -12,6 +12,8 @@ from otel_raglog.wire import (
     encode_length,
     fields,
     read_length,
+    read_varint,
+    shapes_inside,
     wrap,
     wrap_head,
 )
@@ -95,3 +97,17 @@ def test_a_length_is_read_as_it_was_written(size: int) -> None:
     encoded = encode_length(size)
     assert read_length(encoded, 0, len(encoded)) == (size, len(encoded))
     assert wrap_head(2, size) == b"\x12" + encoded
+
+
+def test_numbers_are_read_in_64_bits():
+    """A longer varint is no number of protobuf."""
+    assert read_varint(b"\xff" * 9 + b"\x01", 0, 10) == 2**64 - 1
+    assert read_varint(b"\x00\x96\x01", 1, 3) == 150
+    with pytest.raises(BadInput):
+        read_varint(b"\xff" * 11, 0, 11)
+
+
+def test_shapes_tell_what_is_inside():
+    """So that others need not know the numbers of OTLP."""
+    assert shapes_inside(Shape.SPAN)[11] is Shape.EVENT
+    assert shapes_inside(Shape.LEAF) == {}

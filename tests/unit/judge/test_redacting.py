@@ -8,6 +8,8 @@ from samples import make_run as make_small_run
 
 from otel_raglog.judge.redacting import Redactor
 from otel_raglog.model import NOT_CAPTURED, Message, present
+from otel_raglog.options import Redaction
+from otel_raglog.redaction.building import build_redaction
 
 SECRET = "4711-0815"
 
@@ -85,3 +87,12 @@ def test_a_filter_is_a_text_like_the_others():
 def test_a_text_that_is_no_unicode_is_redacted_too():
     """A lone half of a character can come in through JSON."""
     assert "4711" not in Redactor([r"\d{4}-\d{4}"]).text("see \udc80 4711-0815")
+
+
+def test_what_redaction_finds_is_hidden_too():
+    """Beside the judge's own patterns, or without any."""
+    redaction = build_redaction(Redaction(patterns=["email"]))
+    assert Redactor([], redaction).text("Ask a@b.co") == "Ask [redacted]"
+    assert Redactor(["Ask"], redaction).text("Ask a@b.co") == "[redacted] [redacted]"
+    run = Redactor([], redaction)(make_run(question="Who is a@b.co?"))
+    assert run.question.value == "Who is [redacted]?"

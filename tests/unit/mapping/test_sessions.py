@@ -235,3 +235,12 @@ def test_a_run_that_helps_keeps_no_turn_of_the_talk_that_it_is_given():
     talk = [("user", Q), ("assistant", "A")]
     assert helper.turn == 2
     assert turns(turn(100), helper, turn(200, "And?", "chat", 2, talk)) == [1, None, 2]
+
+
+def test_a_hashed_id_is_a_session_and_a_masked_one_is_none():
+    """The hash is the same wherever the id is: it tells conversations apart."""
+    hashed = f"[redacted:{'0a' * 16}]"
+    for given, expected in ((hashed, hashed), ("[redacted]", None)):
+        app = oi("CHAIN", "app", retriever("r", Q, "x"), llm("m", Q, "At six."), given=Q)
+        (run,) = map_trace(trace_of(span("POST /chat", app, attributes={"session.id": given})))
+        assert run.session_id == expected

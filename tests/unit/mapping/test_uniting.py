@@ -8,6 +8,7 @@ from span_trees import llm, oi, retriever
 from otel_raglog.mapping.joining import Together
 from otel_raglog.mapping.mapping import map_trace
 from otel_raglog.mapping.uniting import unite, united
+from otel_raglog.mapping.views import with_views
 from otel_raglog.model import Completion, Stage
 
 
@@ -97,3 +98,30 @@ def test_two_pipelines_make_no_run():
         for start, question in ((1, QUESTION), (5_000, "Where may dogs stay?"))
     ]
     assert run_of(call.trace(whole[0]), call.trace(whole[1])) is None
+
+
+def test_what_is_shown_of_a_joined_run_is_joined_too():
+    """From the redacted spans of all of its traces, under the same names."""
+    call = Call()
+    traces = [
+        replace(trace, shown=tuple(hidden(each) for each in trace.spans))
+        for trace in (call.embed(), call.search(None), call.answer())
+    ]
+    together = Together(traces[-1].trace_id, tuple(trace.trace_id for trace in traces))
+    runs = {trace.trace_id: map_trace(trace)[0] for trace in traces}
+    whole = united(traces, runs[together.generator])
+    assert [each.span_id for each in whole.shown] == [each.span_id for each in whole.spans]
+    found = with_views(map_trace(whole), map_trace(replace(whole, spans=whole.shown)))
+    run = unite(traces, runs, together, tuple(found))
+    assert run.question.value == QUESTION
+    assert run.shown.question.value == QUESTION.replace("ferry", "[redacted]")
+    assert (run.shown.run_id, run.shown.joined_traces) == (run.run_id, run.joined_traces)
+
+
+def hidden(span):
+    """Return a span that speaks of no ferry."""
+    told = {
+        key: value.replace("ferry", "[redacted]") if isinstance(value, str) else value
+        for key, value in span.attributes.items()
+    }
+    return replace(span, attributes=told)

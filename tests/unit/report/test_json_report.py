@@ -137,3 +137,14 @@ def test_what_an_llm_was_asked_is_told() -> None:
     assert (
         to_json(make_report(judge=JudgeUse("m", skipped="budget")))["judge"]["skipped"] == "budget"
     )
+
+
+def test_what_is_redacted_is_not_in_it():
+    """Whoever prints a report, or serves it, shows what a destination would get."""
+    report = make_report()
+    view = replace(
+        report.run, question=present("[redacted]"), session_id="[redacted]", service="[redacted]"
+    )
+    data = to_json(replace(report, run=replace(report.run, view=view)))
+    assert (data["question"], data["session_id"], data["service"]) == ("[redacted]",) * 3
+    assert data["verdict"] == report.verdict.value

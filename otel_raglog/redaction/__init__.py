@@ -1,0 +1,1 @@
+"""What leaves the machine: requests to the same requests without what must not be read elsewhere."""
