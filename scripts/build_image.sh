@@ -68,6 +68,7 @@ fi
 
 # ---- the Dockerfile's steps
 say "build on the stand-in for $from"
+b rmi --force "$tag" >/dev/null 2>&1 || true # the last try: vfs keeps whole copies
 b bud --isolation chroot --network host --pull-never --format docker --tag "$tag" \
     --file Dockerfile "$source_folder" >"$work/build.log" 2>&1 || { tail -40 "$work/build.log"; die "the build failed"; }
 

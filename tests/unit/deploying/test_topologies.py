@@ -102,19 +102,25 @@ def test_in_one_pod_raglog_sends_to_its_collector():
     assert topology.behind(topology.sidecar) == {"collector traces"}
 
 
-@pytest.mark.parametrize("way", ["one receiver", "a connector"])
+@pytest.mark.parametrize("way", ["one receiver", "a connector", "another Collector"])
 def test_a_loop_is_found(tmp_path, way):
-    """One receiver for both ways sends a span round for ever; so do two pipelines that are joined."""
-    collector = copy.deepcopy(COLLECTORS["gateway/collector"])
-    raglog = (COLLECTOR_CONFIG / "gateway" / "raglog.yaml").read_text()
+    """One receiver for both ways sends a span round for ever; so do joined pipelines, or two files."""
+    folder = "replicas" if way == "another Collector" else "gateway"
+    collectors = copy.deepcopy(dict(TOPOLOGIES[folder].collectors))
+    raglog = (COLLECTOR_CONFIG / folder / "raglog.yaml").read_text()
     if way == "one receiver":
         raglog = raglog.replace("14317", "4317")
+    elif way == "a connector":
+        gateway = collectors["collector"]
+        gateway["connectors"] = {"forward": None}
+        gateway["service"]["pipelines"]["traces/judged"]["exporters"].append("forward")
+        gateway["service"]["pipelines"]["traces/apps"]["receivers"].append("forward")
     else:
-        collector["connectors"] = {"forward": None}
-        collector["service"]["pipelines"]["traces/judged"]["exporters"].append("forward")
-        collector["service"]["pipelines"]["traces/apps"]["receivers"].append("forward")
+        tempo = collectors["collector-back"]["exporters"]["otlp_grpc/tempo"]
+        tempo["endpoint"] = "collector-front.observability.svc:4317"
     (tmp_path / "raglog.yaml").write_text(raglog)
-    (tmp_path / "collector.yaml").write_text(yaml.safe_dump(collector))
+    for host, collector in collectors.items():
+        (tmp_path / f"{host}.yaml").write_text(yaml.safe_dump(collector))
     topology = read_topology(tmp_path)
     assert topology.sidecar.name in topology.behind(topology.sidecar)
 
