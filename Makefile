@@ -10,7 +10,7 @@ KILLS ?= 200
 CHAOS_SEED ?= 20261130
 DATA ?= ../shared/data
 .PHONY: help setup demo test chaos e2e lint types imports format bench bench-journal traces golden-traces conventions package \
-    requirements proto train reader clean
+    requirements image proto train reader clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -82,7 +82,16 @@ requirements: setup ## Resolve the hashed requirements anew
 	for needs in tests/apps/conventions/envs/*/requirements.in; do \
 	    $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
 	        --no-header --no-annotate --output-file $${needs%.in}.txt $$needs; done
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --no-annotate --constraint requirements/dev.txt --extra service --extra judge \
+	    --output-file requirements/service.txt pyproject.toml
+	echo 'hatchling>=1.25' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-header --no-annotate --constraint requirements/dev.txt \
+	    --output-file requirements/build.txt -
 	grep -A 40 '^uv==' requirements/dev.txt | awk 'NR > 1 && /^[a-z]/ {exit} {print}' > requirements/uv.txt
+
+image: ## Build and start the container image on a stand-in base (root, Debian; apt: buildah debootstrap)
+	scripts/build_image.sh build/image
 
 proto: setup ## Generate the _pb2.py files anew
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. otel_raglog/receive/thin.proto \

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,20 +121,33 @@ def rotel_agent() -> Path | None:
 @contextmanager
 def running_rotel(endpoint: str, folder: Path) -> Iterator[str]:
     """Run the rotel collector in front of ``endpoint``; yield its own OTLP/gRPC endpoint."""
-    agent, port = rotel_agent(), free_port()
+    port = free_port()
+    variables = {
+        "ROTEL_OTLP_GRPC_ENDPOINT": f"127.0.0.1:{port}",
+        "ROTEL_OTLP_HTTP_ENDPOINT": f"127.0.0.1:{free_port()}",
+        "ROTEL_EXPORTER": "otlp",
+        "ROTEL_OTLP_EXPORTER_ENDPOINT": endpoint,
+    }
+    with rotel_with(variables, port, folder):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def rotel_with(variables: Mapping[str, str], port: int, folder: Path) -> Iterator[None]:
+    """Run the rotel collector with ``variables`` until it listens on ``port``."""
+    agent = rotel_agent()
     assert agent is not None
     # The wheel's binary needs libpython, which is not on the loader's path everywhere.
     environment = os.environ | {"LD_LIBRARY_PATH": str(sysconfig.get_config_var("LIBDIR"))}
-    command = [str(agent), "start", "--otlp-grpc-endpoint", f"127.0.0.1:{port}"]
-    command += ["--otlp-http-endpoint", f"127.0.0.1:{free_port()}"]
-    command += ["--exporter", "otlp", "--otlp-exporter-endpoint", endpoint]
     log = folder / "rotel.log"
     with log.open("w") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            [str(agent), "start"], env=environment | dict(variables), stdout=output, stderr=output
+        )
     try:
         wait_until(lambda: _listens(port) or process.poll() is not None)
         assert process.poll() is None, log.read_text()
-        yield f"http://127.0.0.1:{port}"
+        yield
     finally:
         process.terminate()
         process.wait(PATIENCE_SECONDS)
