@@ -22,10 +22,10 @@ from otel_raglog.journal.store import Store
 from otel_raglog.ledger import Ledger
 from otel_raglog.model import Payload, Signal
 from otel_raglog.options import Config, Destination, Sending
-from otel_raglog_exporters.registry import build_exporter, exporter_kind
 from otel_raglog.redaction.recent import Recent
 from otel_raglog.redaction.redaction import Redaction
 from otel_raglog.redaction.source import RedactedSource
+from otel_raglog_exporters.registry import build_exporter, exporter_kind
 from otel_raglog_exporters.sending import (
     DeadLetters,
     Exporter,
