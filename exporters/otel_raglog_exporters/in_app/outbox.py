@@ -27,7 +27,8 @@ _LEAST_SECONDS = 0.05
 _DEFECT_SECONDS = 1.0
 _ENDED = "ended"
 _MOST_CUT_TRACES = 1_024
-_TAKEN_AT_ONCE = 1_000
+_LOOK_SECONDS = 0.1
+_TAKEN_AT_ONCE = 10_000
 _MIB = 1024 * 1024
 _log = logging.getLogger("otel_raglog_exporters.in_app")
 
@@ -257,12 +258,19 @@ class Outbox:
         )
 
     def _take(self, process: _Process) -> list[_Flush]:
-        """Wait until something comes or is due; returns wishes to flush."""
+        """Wait until something comes or is due; returns wishes to flush.
+
+        While spans wait, further ones are looked for now and then: to wake for each would have the
+        application's threads take turns with this one.
+        """
         wishes: list[_Flush] = []
         seconds = 0.0 if process.ending else process.traces.seconds_left(self._clock.monotonic())
+        if seconds:
+            process.hurry.wait(min(seconds, _LOOK_SECONDS))
+        process.hurry.clear()
         for _ in range(_TAKEN_AT_ONCE):
             try:
-                item = process.inbox.get(timeout=seconds)
+                item = process.inbox.get(block=seconds is None)
             except Empty:
                 break
             if item is None:

@@ -98,6 +98,7 @@ def test_a_flush_delivers_what_is_not_whole(door, make):
     root.end()
     door.stuck = True
     assert not provider.force_flush(50)
+    door.stuck = False
 
 
 def test_shutdown_delivers_what_waits(door, make):
