@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan
@@ -142,9 +143,11 @@ def estimated_bytes(span: ReadableSpan) -> int:
 def _mapping_bytes(attributes: Mapping[str, Any] | None) -> int:
     if not attributes:
         return 0
-    return sum(
-        _ATTRIBUTE_BYTES + len(key) + _value_bytes(value) for key, value in attributes.items()
-    )
+    plain = attributes.copy() if isinstance(attributes, MappingProxyType) else attributes
+    total = _ATTRIBUTE_BYTES * len(plain)
+    for key, value in plain.items():  # the SDK's own mapping is read item by item, in Python
+        total += len(key) + (len(value) if type(value) is str else _value_bytes(value))
+    return total
 
 
 def _value_bytes(value: Any) -> int:
