@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ class FakeDoor:
     While ``stuck`` is set it answers nobody.
     """
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
         self.answers: list[tuple[int, dict[str, str], bytes]] = []
         self.arrived = threading.Semaphore(0)
@@ -64,6 +65,8 @@ class FakeDoor:
                 pass  # clients that break off are what is tested
 
         self._server = Server((host, 0), Handler)
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_port
         self.endpoint = f"http://localhost:{self.port}"
         self._thread = threading.Thread(
@@ -100,9 +103,9 @@ class FakeDoor:
 
 
 @contextmanager
-def running_door(host: str = "127.0.0.1") -> Iterator[FakeDoor]:
+def running_door(host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> Iterator[FakeDoor]:
     """Run a door."""
-    door = FakeDoor(host)
+    door = FakeDoor(host, tls)
     try:
         yield door
     finally:

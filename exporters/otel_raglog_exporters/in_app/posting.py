@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import gzip
 import http.client
+import io
 import json
 import logging
 import socket
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from otel_raglog.clock import Clock
 from otel_raglog.errors import Rejected, Unavailable
@@ -28,6 +30,40 @@ _MAX_ANSWER_BYTES = 64 * 1024
 _MAX_MESSAGE_LENGTH = 300
 _GZIP_LEVEL = 1
 _log = logging.getLogger("otel_raglog_exporters.in_app")
+
+
+class _TimedReader(io.RawIOBase):
+    """What a socket receives until a moment: a socket's own time-out begins anew with each byte."""
+
+    def __init__(self, sock: socket.socket, until: float, clock: Clock) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        self._until = until
+        self._clock = clock
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        seconds = self._until - self._clock.monotonic()
+        if seconds <= 0:
+            raise TimeoutError("the answer did not end in time")
+        self._sock.settimeout(seconds)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _TimedSocket:
+    """The part of a socket that http.client reads an answer from."""
+
+    def __init__(self, sock: socket.socket, until: float, clock: Clock) -> None:
+        self._reader = _TimedReader(sock, until, clock)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self._reader)
 
 
 class Door:
@@ -122,6 +158,14 @@ class Door:
         if connection.sock is not None:
             connection.sock.settimeout(timeout)
         connection.request("POST", self._path, body, self._headers)
+        until = self._clock.monotonic() + timeout
+
+        def read(sock: Any, **options: Any) -> http.client.HTTPResponse:
+            timed: Any = _TimedSocket(sock, until, self._clock)
+            return http.client.HTTPResponse(timed, **options)
+
+        calling: Any = read  # it wants a class, and only calls it
+        connection.response_class = calling
         response = connection.getresponse()
         answer = response.read(_MAX_ANSWER_BYTES)
         if not response.isclosed() and response.read(1):

@@ -35,7 +35,7 @@ class InAppConfig:
 
     ``endpoint``: its OTLP/HTTP door; ``/v1/traces`` is appended where it is missing.
     ``headers`` go out with every request. ``compression``: ``auto`` is ``none`` to this machine and
-    ``gzip`` to others. ``timeout_seconds`` is the longest wait for one connection or answer.
+    ``gzip`` to others. ``timeout_seconds`` is the longest wait for a connection, and for an answer to its end.
     ``ca_file``: whom to trust instead of the system's roots (PEM).
     What waits is bounded by ``max_queue_spans`` and ``max_queue_mib`` (an estimate); what is beyond
     is dropped, whole traces where possible, and told. A request is cut at ``batch_spans``, and

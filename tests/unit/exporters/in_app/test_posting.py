@@ -1,7 +1,11 @@
 """Requests to the door, over real sockets: what is sent, what is tried again, what is not."""
 
+import contextlib
 import gzip
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 
 import pytest
@@ -155,6 +159,40 @@ def test_a_door_that_hangs_is_unavailable_after_the_time_given(fake, connect):
     assert fake.connections == 2
 
 
+def test_an_answer_that_drips_is_given_up_in_time():
+    """Each byte comes at once, and would begin a socket's own time-out anew."""
+
+    class Hasty(ManualClock):
+        def monotonic(self):
+            return self.advance(0.3)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip():
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n")
+                while True:
+                    connection.sendall(b"x: " + b"y" * 30_000 + b"\r\n")
+
+        threading.Thread(target=drip, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.getsockname()[1]}"
+        door = Door(InAppConfig(endpoint=endpoint, timeout_seconds=2.0), Hasty())
+        with pytest.raises(Unavailable, match="did not end in time"):
+            door.post(b"{}")
+        assert door._connection is None
+
+
+def test_an_answer_that_ends_with_its_connection_is_read(fake, connect):
+    """As of servers that keep none."""
+    fake.answers.append((503, {"connection": "close"}, b"try later"))
+    door = connect(fake)
+    with pytest.raises(Unavailable, match="try later"):
+        door.post(b"{}")
+    assert door.post(b"{}") == ""
+
+
 def test_a_request_that_waits_is_broken_off_by_closing(fake, connect):
     """Shutdown does not wait for a door that hangs."""
     fake.stuck = True
@@ -224,7 +262,46 @@ def test_a_web_page_is_no_otlp_receiver(fake, connect):
 
 
 def test_tls_is_verified_by_the_file_given(connect, tmp_path):
-    """A file that is no certificate leaves the door unavailable, and raises nothing else."""
+    """The right authority lets us in and the connection is kept; without it nobody is trusted."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make certificates with")
+    certificate, key = tmp_path / "server.pem", tmp_path / "server.key"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+    ]
+    command += [
+        "-nodes",
+        "-subj",
+        "/CN=localhost",
+        "-days",
+        "2",
+        "-addext",
+        "subjectAltName=DNS:localhost",
+    ]
+    command += ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with running_door(tls=context) as fake:
+        endpoint = fake.endpoint.replace("http:", "https:")
+        door = connect(endpoint, ca_file=str(certificate))
+        door.post(b"1")
+        door.post(b"2")
+        assert fake.connections == 1
+        door.close()
+        with pytest.raises(Unavailable, match="CERTIFICATE_VERIFY_FAILED"):
+            connect(endpoint).post(b"3")
+    assert [body for _, _, body in fake.requests] == [b"1", b"2"]
+
+
+def test_a_file_that_is_no_certificate_leaves_the_door_unavailable(connect, tmp_path):
+    """It may be there later; nothing else is raised."""
     file = tmp_path / "ca.pem"
     file.write_text("no certificate")
     with pytest.raises(Unavailable):
