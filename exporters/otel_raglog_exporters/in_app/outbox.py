@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -27,7 +28,7 @@ _LEAST_SECONDS = 0.05
 _DEFECT_SECONDS = 1.0
 _ENDED = "ended"
 _MOST_CUT_TRACES = 1_024
-_LOOK_SECONDS = 0.1
+_LOOK_SECONDS = 0.5
 _TAKEN_AT_ONCE = 10_000
 _MIB = 1024 * 1024
 _log = logging.getLogger("otel_raglog_exporters.in_app")
@@ -66,6 +67,35 @@ class _Flush:
     delivered: bool = False
 
 
+class _Bell:
+    """Wakes our thread; unlike an Event's, its ringing may be within another one of its thread."""
+
+    def __init__(self) -> None:
+        self._rings: SimpleQueue[None] = SimpleQueue()
+        self._is_ringing = False
+
+    def ring(self) -> None:
+        """Wake the thread, once until it has gone on."""
+        if not self._is_ringing:
+            self._is_ringing = True
+            self._rings.put(None)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a ring, or for so long."""
+        with contextlib.suppress(Empty):
+            self._rings.get(timeout=seconds)
+
+    def quieten(self) -> None:
+        """Be ready for the next ring.
+
+        One that comes before the last line is not heard: what it rang for must be looked for after.
+        """
+        with contextlib.suppress(Empty):
+            while True:
+                self._rings.get(block=False)
+        self._is_ringing = False
+
+
 class _Process:
     """What belongs to one process: a fork starts with a new one, its parent sends the old spans."""
 
@@ -75,7 +105,8 @@ class _Process:
         # handler. So a lock that may be entered twice, and a queue whose put() may be.
         self.lock = threading.RLock()
         self.inbox: SimpleQueue[Ended | _Flush | None] = SimpleQueue()
-        self.hurry = threading.Event()
+        self.bell = _Bell()  # there is something to take
+        self.hurry = threading.Event()  # somebody waits: no pause between tries
         self.abandoned = threading.Event()
         self.thread: threading.Thread | None = None
         self.traces = Traces(
@@ -150,6 +181,8 @@ class Outbox:
             process.waiting += 1
             process.waiting_bytes += ended.bytes
             process.inbox.put(ended)
+            if self._fills(process):
+                process.bell.ring()
             if process.thread is None:
                 self._start(process)
         return True
@@ -163,6 +196,7 @@ class Outbox:
         wish = _Flush()
         process.inbox.put(wish)
         process.hurry.set()
+        process.bell.ring()
         return wish.done.wait(max(0.0, seconds)) and wish.delivered
 
     def close(self, seconds: float) -> None:
@@ -178,6 +212,7 @@ class Outbox:
         if process.thread is not None and process.thread.ident is not None:
             process.inbox.put(None)
             process.hurry.set()
+            process.bell.ring()
             process.thread.join(max(_LEAST_SECONDS, seconds))
         elif process.waiting:  # a process that ends starts no thread
             process.inbox.put(None)
@@ -260,13 +295,14 @@ class Outbox:
     def _take(self, process: _Process) -> list[_Flush]:
         """Wait until something comes or is due; returns wishes to flush.
 
-        While spans wait, further ones are looked for now and then: to wake for each would have the
-        application's threads take turns with this one.
+        While spans wait, further ones are looked for now and then, or when they are many: to wake
+        for each would have the application's threads take turns with this one.
         """
         wishes: list[_Flush] = []
         seconds = 0.0 if process.ending else process.traces.seconds_left(self._clock.monotonic())
         if seconds:
-            process.hurry.wait(min(seconds, _LOOK_SECONDS))
+            process.bell.wait(min(seconds, _LOOK_SECONDS))
+        process.bell.quieten()
         process.hurry.clear()
         for _ in range(_TAKEN_AT_ONCE):
             try:

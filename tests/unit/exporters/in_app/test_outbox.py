@@ -178,6 +178,32 @@ def test_open_traces_leave_in_parts_before_the_queue_is_full(make):
     assert outbox.counts == Counts(sent=11)
 
 
+def test_a_burst_is_not_left_waiting_until_the_queue_is_full(make):
+    """Our thread looks now and then; when half of the room is taken it is woken."""
+    door = ScriptedDoor()
+    outbox = make(door, max_queue_spans=20, batch_seconds=600)
+    for number in range(10):
+        outbox.put(ended(number))
+    assert not door.bodies
+    outbox.put(ended(10))
+    door.wait()
+    assert outbox.flush(PATIENCE_SECONDS)
+    assert outbox.counts == Counts(sent=11)
+
+
+def test_spans_that_come_during_an_outage_do_not_hurry_it(make):
+    """However many wait: the door was told to be left alone."""
+    door = ScriptedDoor(*[Unavailable("down", 30.0)] * 3)
+    outbox = make(door, max_queue_spans=10)
+    outbox.put(ended(0))
+    door.wait()
+    for number in range(1, 20):
+        outbox.put(ended(number))
+    assert not door.tries.acquire(timeout=0.2)
+    outbox.flush(0)
+    door.wait()
+
+
 def test_an_outage_is_waited_out_and_told_once(make, caplog):
     """The door's own word on when to come back goes before our back-off."""
     caplog.set_level(logging.INFO)
