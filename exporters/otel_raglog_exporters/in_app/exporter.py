@@ -12,8 +12,9 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from otel_raglog.clock import SystemClock
 from otel_raglog_exporters.in_app.limits import LimitGuard
-from otel_raglog_exporters.in_app.outbox import Counts, Outbox
+from otel_raglog_exporters.in_app.outbox import Outbox
 from otel_raglog_exporters.in_app.posting import Door
+from otel_raglog_exporters.in_app.process import Counts
 from otel_raglog_exporters.in_app.settings import (
     InAppConfig,
     attribute_limit_is_chosen,

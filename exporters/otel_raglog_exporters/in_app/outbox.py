@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
+from queue import Empty
 from random import Random
 from typing import Protocol
 
@@ -19,8 +17,9 @@ from opentelemetry.sdk.trace import ReadableSpan
 from otel_raglog.clock import Clock
 from otel_raglog.errors import Rejected, Unavailable
 from otel_raglog_exporters.in_app.posting import is_too_large
+from otel_raglog_exporters.in_app.process import Counts, Flush, Process
 from otel_raglog_exporters.in_app.settings import InAppConfig
-from otel_raglog_exporters.in_app.traces import Ended, Traces, into_requests
+from otel_raglog_exporters.in_app.traces import Ended, into_requests
 
 _FIRST_BACKOFF_SECONDS, _BACKOFF_GROWTH, _MOST_BACKOFF_SECONDS = 0.5, 1.5, 15.0
 _MOST_RETRY_AFTER_SECONDS = 60.0
@@ -50,79 +49,6 @@ class Post(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What became of the spans that were put in: ``waiting`` is what is neither."""
-
-    sent: int = 0
-    dropped: int = 0
-    waiting: int = 0
-
-
-@dataclass(slots=True)
-class _Flush:
-    """A wish to be told when everything before it has been dealt with."""
-
-    done: threading.Event = field(default_factory=threading.Event)
-    delivered: bool = False
-
-
-class _Bell:
-    """Wakes our thread; unlike an Event's, its ringing may be within another one of its thread."""
-
-    def __init__(self) -> None:
-        self._rings: SimpleQueue[None] = SimpleQueue()
-        self._is_ringing = False
-
-    def ring(self) -> None:
-        """Wake the thread, once until it has gone on."""
-        if not self._is_ringing:
-            self._is_ringing = True
-            self._rings.put(None)
-
-    def wait(self, seconds: float) -> None:
-        """Wait for a ring, or for so long."""
-        with contextlib.suppress(Empty):
-            self._rings.get(timeout=seconds)
-
-    def quieten(self) -> None:
-        """Be ready for the next ring.
-
-        One that comes before the last line is not heard: what it rang for must be looked for after.
-        """
-        with contextlib.suppress(Empty):
-            while True:
-                self._rings.get(block=False)
-        self._is_ringing = False
-
-
-class _Process:
-    """What belongs to one process: a fork starts with a new one, its parent sends the old spans."""
-
-    def __init__(self, config: InAppConfig) -> None:
-        self.pid = os.getpid()
-        # Ending a span may happen within any other code of the same thread: a finaliser, a signal
-        # handler. So a lock that may be entered twice, and a queue whose put() may be.
-        self.lock = threading.RLock()
-        self.inbox: SimpleQueue[Ended | _Flush | None] = SimpleQueue()
-        self.bell = _Bell()  # there is something to take
-        self.hurry = threading.Event()  # somebody waits: no pause between tries
-        self.abandoned = threading.Event()
-        self.thread: threading.Thread | None = None
-        self.traces = Traces(
-            batch_spans=config.batch_spans,
-            batch_seconds=config.batch_seconds,
-            hold_seconds=config.hold_seconds,
-        )
-        self.deadline: float | None = None
-        self.waiting = self.waiting_bytes = self.sent = self.dropped = 0
-        self.cut: dict[int, None] = {}
-        self.told: set[str] = set()
-        self.failing = False
-        self.ending = False
-        self.overflowed = False
-
-
 class Outbox:
     """Takes spans from the application's threads, for which it never waits nor raises.
 
@@ -144,7 +70,7 @@ class Outbox:
         self._clock = clock
         self._random = random or Random()  # noqa: S311  jitter is no secret
         self._max_bytes = config.max_queue_mib * _MIB
-        self._process = _Process(config)
+        self._process = Process(config)
         if hasattr(os, "register_at_fork"):
             renew = weakref.WeakMethod(self._renew)
 
@@ -193,7 +119,7 @@ class Outbox:
         with process.lock:
             if process.deadline is not None or process.thread is None:
                 return process.waiting == 0
-        wish = _Flush()
+        wish = Flush()
         process.inbox.put(wish)
         process.hurry.set()
         process.bell.ring()
@@ -227,7 +153,7 @@ class Outbox:
                 "%d spans were not delivered to otel-raglog when the application ended", left
             )
 
-    def _here(self) -> _Process:
+    def _here(self) -> Process:
         if self._process.pid != os.getpid():  # forked by something that runs no hooks
             self._renew()
         return self._process
@@ -235,9 +161,9 @@ class Outbox:
     def _renew(self) -> None:
         """Begin anew in a child: locks may be held for ever, and the spans are the parent's."""
         self._door.forget()
-        self._process = _Process(self._config)
+        self._process = Process(self._config)
 
-    def _start(self, process: _Process) -> None:
+    def _start(self, process: Process) -> None:
         process.thread = threading.Thread(
             target=self._run, args=(process,), name="raglog-spans", daemon=True
         )
@@ -247,13 +173,13 @@ class Outbox:
             process.thread = None
 
     @staticmethod
-    def _cut(process: _Process, trace_id: int) -> None:
+    def _cut(process: Process, trace_id: int) -> None:
         """Note a trace that has lost a span: the rest of it would only take others' place."""
         process.cut[trace_id] = None
         while len(process.cut) > _MOST_CUT_TRACES:
             process.cut.pop(next(iter(process.cut)))
 
-    def _run(self, process: _Process) -> None:
+    def _run(self, process: Process) -> None:
         # Instrumented HTTP clients would make spans of our requests, which would be sent, and so on.
         token = attach(set_value(_SUPPRESS_INSTRUMENTATION_KEY, value=True))
         try:
@@ -267,7 +193,7 @@ class Outbox:
         finally:
             detach(token)
 
-    def _turn(self, process: _Process) -> bool:
+    def _turn(self, process: Process) -> bool:
         """Take what came, send what is due; returns whether that was all there will be."""
         wishes = self._take(process)
         if wishes or process.ending or self._fills(process):
@@ -285,20 +211,20 @@ class Outbox:
         self._tell_overflow(process)
         return process.ending and process.inbox.empty()
 
-    def _fills(self, process: _Process) -> bool:
+    def _fills(self, process: Process) -> bool:
         """Tell whether so much waits that open traces must go in parts rather than be dropped."""
         return (
             process.waiting * 2 > self._config.max_queue_spans
             or process.waiting_bytes * 2 > self._max_bytes
         )
 
-    def _take(self, process: _Process) -> list[_Flush]:
+    def _take(self, process: Process) -> list[Flush]:
         """Wait until something comes or is due; returns wishes to flush.
 
         While spans wait, further ones are looked for now and then, or when they are many: to wake
         for each would have the application's threads take turns with this one.
         """
-        wishes: list[_Flush] = []
+        wishes: list[Flush] = []
         seconds = 0.0 if process.ending else process.traces.seconds_left(self._clock.monotonic())
         if seconds:
             process.bell.wait(min(seconds, _LOOK_SECONDS))
@@ -311,14 +237,14 @@ class Outbox:
                 break
             if item is None:
                 process.ending = True
-            elif isinstance(item, _Flush):
+            elif isinstance(item, Flush):
                 wishes.append(item)
             else:
                 process.traces.add(item, self._clock.monotonic())
             seconds = 0.0
         return wishes
 
-    def _without_cut(self, process: _Process, request: list[Ended]) -> list[Ended]:
+    def _without_cut(self, process: Process, request: list[Ended]) -> list[Ended]:
         """Drop what is left of traces that have lost a span while it waited."""
         with process.lock:
             if not process.cut:
@@ -328,7 +254,7 @@ class Outbox:
         self._settle(process, lost, sent=False)
         return kept
 
-    def _deliver(self, process: _Process, request: list[Ended]) -> bool:
+    def _deliver(self, process: Process, request: list[Ended]) -> bool:
         """Send a request until it is answered, or not worth it; returns whether it was taken."""
         if not request:
             return True
@@ -354,7 +280,7 @@ class Outbox:
             self._settle(process, request, sent=delivered)
         return delivered
 
-    def _send(self, process: _Process, body: bytes) -> Rejected | None:
+    def _send(self, process: Process, body: bytes) -> Rejected | None:
         """Return why a body was not taken, ``None`` when it was."""
         began = self._clock.monotonic()
         failures = 0
@@ -382,7 +308,7 @@ class Outbox:
                 return None
         return Rejected("the application ended before they were taken", _ENDED)
 
-    def _seconds_to_wait(self, process: _Process) -> float | None:
+    def _seconds_to_wait(self, process: Process) -> float | None:
         if process.deadline is None:
             return None
         return max(_LEAST_SECONDS, process.deadline - self._clock.monotonic())
@@ -393,7 +319,7 @@ class Outbox:
         grown = _FIRST_BACKOFF_SECONDS * _BACKOFF_GROWTH ** min(failures - 1, 20)
         return min(grown, _MOST_BACKOFF_SECONDS) * self._random.uniform(0.8, 1.2)
 
-    def _settle(self, process: _Process, request: list[Ended], *, sent: bool) -> None:
+    def _settle(self, process: Process, request: list[Ended], *, sent: bool) -> None:
         with process.lock:
             if process.abandoned.is_set():
                 return  # close() has counted them
@@ -406,7 +332,7 @@ class Outbox:
             if process.waiting == 0:
                 process.cut.clear()  # what comes now of such a trace takes nobody's place
 
-    def _note_outage(self, process: _Process, failure: Unavailable) -> None:
+    def _note_outage(self, process: Process, failure: Unavailable) -> None:
         if not process.failing and process.deadline is None:
             process.failing = True
             _log.warning(
@@ -416,12 +342,12 @@ class Outbox:
             )
 
     @staticmethod
-    def _note_return(process: _Process) -> None:
+    def _note_return(process: Process) -> None:
         if process.failing:
             process.failing = False
             _log.info("otel-raglog is reached again")
 
-    def _tell_overflow(self, process: _Process) -> None:
+    def _tell_overflow(self, process: Process) -> None:
         """Tell, from our own thread, what the application's have noticed."""
         if process.overflowed:
             self._tell(
@@ -433,11 +359,11 @@ class Outbox:
                 self._config.max_queue_mib,
             )
 
-    def _tell_defect(self, process: _Process, defect: Exception) -> None:
+    def _tell_defect(self, process: Process, defect: Exception) -> None:
         self._tell(process, type(defect).__name__, "spans could not be sent: %r", defect)
 
     @staticmethod
-    def _tell(process: _Process, kind: str, words: str, *values: object) -> None:
+    def _tell(process: Process, kind: str, words: str, *values: object) -> None:
         if kind not in process.told:
             process.told.add(kind)
             _log.warning(words, *values)

@@ -10,7 +10,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from otel_raglog_exporters.in_app.exporter import RaglogSpanExporter
-from otel_raglog_exporters.in_app.outbox import Counts
+from otel_raglog_exporters.in_app.process import Counts
 from otel_raglog_exporters.in_app.settings import InAppConfig
 
 _MOST_OPEN_TRACES = 10_000

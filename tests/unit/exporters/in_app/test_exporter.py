@@ -18,7 +18,7 @@ from ports import free_port
 
 from otel_raglog.errors import ConfigError
 from otel_raglog_exporters.in_app import InAppConfig, RaglogSpanExporter
-from otel_raglog_exporters.in_app.outbox import Counts
+from otel_raglog_exporters.in_app.process import Counts
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_value
 
 from otel_raglog.clock import SystemClock
 from otel_raglog.errors import Rejected, Unavailable
-from otel_raglog_exporters.in_app.outbox import Counts, Outbox
+from otel_raglog_exporters.in_app.outbox import Outbox
+from otel_raglog_exporters.in_app.process import Counts
 from otel_raglog_exporters.in_app.settings import InAppConfig
 from otel_raglog_exporters.in_app.traces import Ended
 

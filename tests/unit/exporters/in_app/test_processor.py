@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, Sampler, Samp
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
 from otel_raglog_exporters.in_app import InAppConfig, RaglogSpanProcessor
-from otel_raglog_exporters.in_app.outbox import Counts
+from otel_raglog_exporters.in_app.process import Counts
 from otel_raglog_exporters.in_app.processor import OpenSpans
 
 
