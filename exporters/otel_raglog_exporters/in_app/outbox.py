@@ -83,7 +83,7 @@ class Outbox:
     @property
     def counts(self) -> Counts:
         """What became of the spans so far."""
-        process = self._process
+        process = self._here()
         with process.lock:
             return Counts(process.sent, process.dropped, process.waiting)
 
