@@ -20,6 +20,31 @@ import otel_raglog_exporters
 loaded = {"numpy", "grpc", "onnxruntime"} & set(sys.modules)
 assert not loaded, loaded
 PY
+# The in-app exporter is found by the SDK, loads the SDK alone, and reaches a door.
+light/bin/python - <<'PY'
+import http.server, json, os, sys, threading
+bodies = []
+class Door(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *arguments): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Door)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ |= {"OTEL_TRACES_EXPORTER": "raglog", "OTEL_EXPORTER_RAGLOG_ENDPOINT": f"http://127.0.0.1:{server.server_port}"}
+from opentelemetry.sdk._configuration import _OTelSDKConfigurator
+_OTelSDKConfigurator().configure()
+from opentelemetry import trace
+with trace.get_tracer("smoke").start_as_current_span("ask") as span:
+    span.set_attributes({f"key.{number}": number for number in range(200)})
+trace.get_tracer_provider().shutdown()
+(span,) = bodies[0]["resourceSpans"][0]["scopeSpans"][0]["spans"]
+assert len(span["attributes"]) == 200, len(span["attributes"])
+heavy = {"numpy", "grpc", "sklearn", "requests", "google", "httpx2", "structlog", "pydantic"} & set(sys.modules)
+assert not heavy, heavy
+print("smoke: the in-app exporter delivers in a light install")
+PY
 # The bridge runs on the standard library, and brings its prompts and the add-on.
 light/bin/python - <<'PY'
 import pathlib, sys
