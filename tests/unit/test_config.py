@@ -296,7 +296,7 @@ def test_a_destination_takes_every_signal_unless_told_otherwise(tmp_path):
 
 RULE = "{name: a, match: {span_name: kb}, "
 WRONG = [
-    ("receive: 5", "receive: must be a mapping of options (forward_headers, grpc, "),
+    ("receive: 5", "receive: must be a mapping of options (auth, forward_headers, "),
     ("receive: {grpc: 4317}", "receive.grpc: must be a mapping of options (host, port) (got 4317)"),
     ("receive: {grpc: {port: x}}", "receive.grpc.port: must be a whole number (got 'x')"),
     ("receive: {grpc: {port: 1.5}}", "receive.grpc.port: must be a whole number (got 1.5)"),
