@@ -27,28 +27,36 @@ def in_order(runs: Sequence[KeptRun]) -> list[KeptRun]:
 def timeline(session_id: str, runs: Sequence[KeptRun]) -> Json:
     """Return the timeline of a session of which ``runs`` are kept, in any order.
 
-    ``turn`` is the number that the run itself tells, by its history, or ``null``; ``position``
-    counts the runs that are kept. Texts are ``null`` where content is not kept.
+    ``position`` counts the runs that are kept. ``turn`` is the number that a run tells by its
+    history, or that follows from those of the others, else ``null``. Texts are ``null`` where
+    content is not kept.
     """
     ordered = in_order(runs)
+    ahead = _turns_before(ordered)
     return {
         "session_id": session_id,
         "services": sorted({run.service for run in ordered}),
         "runs": len(ordered),
         "faulty_runs": sum(run.verdict == "faulty" for run in ordered),
-        "turns": [_turn(position, run) for position, run in enumerate(ordered, 1)],
+        "turns": [_turn(position, run, ahead) for position, run in enumerate(ordered, 1)],
         "faults_over_turns": [*_of_rewriters(ordered), *_lasting(ordered)],
     }
 
 
-def _turn(position: int, run: KeptRun) -> Json:
+def _turns_before(ordered: Sequence[KeptRun]) -> int | None:
+    """Return how many turns there were before the first that is kept; ``None`` if nothing tells."""
+    told = {run.turn - at for at, run in enumerate(ordered, 1) if run.turn is not None}
+    return told.pop() if len(told) == 1 and min(told) >= 0 else None
+
+
+def _turn(position: int, run: KeptRun, ahead: int | None) -> Json:
     report = run.report()
     rewriter = report["stages"]["rewriter"]
     outputs = rewriter.get("outputs")  # none without content
     referent = run.told.referent
     return {
         "position": position,
-        "turn": run.turn,
+        "turn": run.turn if ahead is None else position + ahead,
         "run_id": run.run_id,
         "trace_id": report["trace_id"],
         "started_at": iso(run.started_unix_nano),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from otel_raglog.checks.reading import history_of, question_of, rewrites_of, text_of
-from otel_raglog.checks.text.names import names
+from otel_raglog.checks.text.names import Name, names
 from otel_raglog.checks.text.words import WordIndex, words
 from otel_raglog.model import Report, RewriteKind, Run, Stage, StageVerdict
 
@@ -107,7 +107,11 @@ def _referent(run: Run, rewrites: Sequence[str], *, content: bool) -> Referent |
         for name in names(text)
         if name.words and not any(asked.holds_name(word) for word in name.words)
     ]
-    distinct = list({name.words: name for name in named}.values())[:_MOST_NAMES]
+    distinct: list[Name] = []
+    for name in named:
+        if all(set(name.words).isdisjoint(known.words) for known in distinct):
+            distinct.append(name)
+    distinct = distinct[:_MOST_NAMES]
     lost = [n for n in distinct if not any(written.holds_name(word) for word in n.words)]
     return Referent(
         leans=_leans(question),

@@ -33,8 +33,8 @@ class _Window:
 class RecentSetups:
     """Sums up the last 100 to 200 traces of each of the last 20 services, as ``explain --setup``.
 
-    Reading a trace so closely takes about as long as a tenth of judging it, so beyond the first 100
-    of a service only one trace a second of it is read. A service of which nothing came for
+    Reading a trace so closely costs more than keeping its reports (tests/bench/recent_reports.py), so
+    beyond the first 100 of a service only one trace a second of it is read. A service of which nothing came for
     ``max_age_seconds`` is forgotten. No texts are kept. For any thread.
     """
 
