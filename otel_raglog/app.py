@@ -21,6 +21,7 @@ from otel_raglog.building import (
     llm_options,
 )
 from otel_raglog.clock import SystemClock
+from otel_raglog.config import read_tokens
 from otel_raglog.delivery import Delivery
 from otel_raglog.errors import ConfigError
 from otel_raglog.ledger import Ledger
@@ -30,6 +31,7 @@ from otel_raglog.memory_budget import MemoryBudget
 from otel_raglog.options import Config, Hold
 from otel_raglog.outlet import Outlet
 from otel_raglog.pipeline import Pipeline, TraceLimits
+from otel_raglog.receive.auth import Tokens
 from otel_raglog.receive.grpc_door import GrpcDoor
 from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.http_door import build_http_app
@@ -41,6 +43,7 @@ from otel_raglog.redaction.building import build_redaction
 from otel_raglog.report.annotations import AnnotationOptions
 from otel_raglog.telemetry import ExemplarChoice, RunMetrics, add_gauge
 from otel_raglog.waiting import JoinLimits, WaitingRoom
+from otel_raglog.web.api.service import ApiService
 from otel_raglog.web.health import health_app
 from otel_raglog.web.metrics import metrics_app
 from otel_raglog.web.server import HttpServer
@@ -57,7 +60,7 @@ _log = structlog.get_logger()
 
 
 class Service:
-    """The sidecar: doors, journal, assembler, detector, senders, metrics and health.
+    """The sidecar: doors, journal, assembler, detector, senders, metrics, health and JSON API.
 
     Building it checks the configuration, opens the journal and loads the model; :meth:`start`
     takes up what an earlier process left, and binds the ports.
@@ -81,10 +84,12 @@ class Service:
         self.metrics = RunMetrics(self.registry, config.metrics.max_label_values)
         instance_id = secrets.token_hex(_INSTANCE_BYTES)
         allowed = AllowList(config.receive.forward_headers)
+        self._tokens = Tokens(read_tokens(config.receive.auth))
         self._conventions = build_conventions(config.conventions)
         self._redaction = build_redaction(config.redaction)
         self._delivery = Delivery(config, self.ledger, clock, instance_id, self._redaction)
         self._outlet = Outlet(self._delivery.journal.decide)
+        self._api = self._build_api(instance_id)
         self._pipeline = self._build_pipeline(budget_bytes)
         self._held = HeldQueue()
         self._assembler = Assembler(_policy(config.hold, budget_bytes))
@@ -113,6 +118,7 @@ class Service:
             option="receive.grpc.port",
             signals=self._delivery.signals,
             headers=allowed,
+            tokens=self._tokens,
             request_timeout_seconds=config.receive.request_timeout_seconds,
         )
         self._servers = self._build_servers(intake, allowed)
@@ -126,6 +132,8 @@ class Service:
             # First: a long recovery must not look like a dead process.
             self._start_server("metrics", addresses)
             self._start_server("health", addresses)
+            if self._api is not None:
+                addresses["api"] = self._api.start()
             self._recover()
             self._delivery.start()
             self._pipeline.start()
@@ -167,6 +175,8 @@ class Service:
             self._analyser.llm.close(0.0)
         self._delivery.stop(max(_LAST_SECONDS, self._left(deadline)))
         self._delivery.close()
+        if self._api is not None:
+            self._api.stop()
         self._servers["health"].stop(0.5)
         self._servers["metrics"].stop(0.5)
 
@@ -238,6 +248,15 @@ class Service:
             ),
             room=self._build_room(budget_bytes),
             asking=self._build_asking(budget_bytes, options),
+            recent=self._api.keeping if self._api is not None else None,
+        )
+
+    def _build_api(self, epoch: str) -> ApiService | None:
+        options = self._config.api
+        if not options.enabled:
+            return None
+        return ApiService(
+            options, self._tokens, self._conventions, self._clock, self.registry, epoch=epoch
         )
 
     def _build_asking(self, budget_bytes: int, options: AnnotationOptions) -> Asking | None:
@@ -276,6 +295,7 @@ class Service:
                     intake,
                     signals=self._delivery.signals,
                     headers=allowed,
+                    tokens=self._tokens,
                     request_timeout_seconds=receive.request_timeout_seconds,
                 ),
                 receive.http.host,

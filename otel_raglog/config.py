@@ -8,6 +8,7 @@ overrides, environment, file, defaults. An option ``a.b`` of the file is the var
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -20,7 +21,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from otel_raglog.errors import ConfigError
-from otel_raglog.options import Config, Judge, Redaction
+from otel_raglog.options import Auth, Config, Judge, Redaction
 from otel_raglog.plain_errors import in_words, is_key, shown
 
 ENV_PREFIX = "OTEL_RAGLOG_"
@@ -77,6 +78,7 @@ def load_config(
     except ValidationError as error:
         raise ConfigError(_describe(error)) from None
     _refuse_loops(config)
+    _refuse_open_api(config)
     return _with_folders(config, variables)
 
 
@@ -119,22 +121,44 @@ def _read_key(
     section: str, options: Judge | Redaction, default: str, environ: Mapping[str, str] | None
 ) -> str | None:
     if options.key_file is not None:
-        try:
-            key = options.key_file.read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise ConfigError(
-                f"{section}.key_file: cannot read {options.key_file}: {why}"
-            ) from None
-        if not key:
-            raise ConfigError(f"{section}.key_file: {options.key_file} is empty")
-        return key
+        return _read_secret_file(options.key_file, f"{section}.key_file")
     if options.key_from is None:
         return read_secret(default, environ)
     key = read_secret(options.key_from, environ) or ""
     if not key:
         raise ConfigError(f"{section}.key_from: the variable {options.key_from} is not set")
     return key
+
+
+def read_tokens(options: Auth, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the tokens that let requests in, none where any may come.
+
+    Raises:
+        ConfigError: both options are given, the variable is not set, or the file cannot be read or
+            is empty.
+    """
+    if options.token_file is not None and options.token_from is not None:
+        raise ConfigError("receive.auth: token_file and token_from exclude each other")
+    if options.token_file is not None:
+        text = _read_secret_file(options.token_file, "receive.auth.token_file")
+        return tuple(line.strip() for line in text.splitlines() if line.strip())
+    if options.token_from is None:
+        return ()
+    token = (read_secret(options.token_from, environ) or "").strip()
+    if not token:
+        raise ConfigError(f"receive.auth.token_from: the variable {options.token_from} is not set")
+    return (token,)
+
+
+def _read_secret_file(path: Path, option: str) -> str:
+    try:
+        text = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ConfigError(f"{option}: cannot read {path}: {why}") from None
+    if not text:
+        raise ConfigError(f"{option}: {path} is empty")
+    return text
 
 
 def read_mappings_folder(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -180,6 +204,25 @@ def _refuse_loops(config: Config) -> None:
                 f"(receive.grpc.port {config.receive.grpc.port}, "
                 f"receive.http.port {config.receive.http.port})"
             )
+
+
+def _refuse_open_api(config: Config) -> None:
+    """Refuse to show runs to whoever can reach the address, and knows nothing."""
+    auth, api = config.receive.auth, config.api
+    known = auth.token_file is not None or auth.token_from is not None
+    if api.enabled and not known and not is_loopback(api.host):
+        raise ConfigError(
+            f"api.host: {api.host} is beyond loopback, where the JSON API needs a token "
+            "(receive.auth.token_file or receive.auth.token_from); or set api.enabled: false"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether ``host``, a name or an address, is this machine alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def show_config(config: Config) -> str:

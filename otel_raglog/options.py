@@ -46,6 +46,19 @@ class Listen(_Section):
     port: Port = Field(0, description="TCP port; 0 lets the system choose.")
 
 
+class Auth(_Section):
+    """Who may send, and read the JSON API: those that know a token. Without one, anybody."""
+
+    token_file: Path | None = Field(
+        None,
+        description="File with the bearer token that every request to the doors and to the JSON API "
+        "must carry; of several lines, each is a token, so that one can be replaced. Read at the start.",
+    )
+    token_from: str | None = Field(
+        None, min_length=1, description="Environment variable that holds the token, instead."
+    )
+
+
 class Receive(_Section):
     """OTLP in."""
 
@@ -68,6 +81,7 @@ class Receive(_Section):
         gt=0,
         description="Most open HTTP connections; a further one takes the place of the longest idle.",
     )
+    auth: Auth = Auth()
     forward_headers: tuple[str, ...] = Field(
         (),
         description="Request headers that travel on to the destinations, such as x-scope-orgid. "
@@ -509,6 +523,31 @@ class Metrics(_Section):
     )
 
 
+class Api(_Section):
+    """The JSON API: recent reports, counts of stages, set-up and sessions, from memory."""
+
+    enabled: bool = Field(default=True, description="false: keep no reports, open no port.")
+    host: str = Field(
+        "127.0.0.1",
+        description="Address of the JSON API. Beyond loopback only with a token (receive.auth).",
+    )
+    port: Port = Field(13134, description="Port of the JSON API.")
+    content: bool = Field(
+        default=False,
+        description="true: keep and show texts too: questions, rewrites, chunks, prompts, answers.",
+    )
+    max_runs: int = Field(
+        5_000, gt=0, le=1_000_000, description="Most runs that are kept; then the oldest go."
+    )
+    max_mib: float = Field(
+        32,
+        gt=0,
+        description="Most MiB that they take, compressed, and as much again for those that wait to "
+        "be; beside memory.budget_mib.",
+    )
+    max_age_hours: float = Field(24, gt=0, le=24 * 365, description="Older ones go.")
+
+
 def otlp_kind(endpoint: str) -> str:
     """Return the exporter kind for an OTLP endpoint: HTTP with a path or at port 4318, else gRPC."""
     scheme, mark, rest = endpoint.strip().partition("://")
@@ -600,6 +639,7 @@ class Config(_Section):
     )
     sending: Sending = Sending()
     metrics: Metrics = Metrics()
+    api: Api = Api()
     health: Listen = Field(Listen(port=13133), description="/live and /ready.")
     shutdown_grace_seconds: float = Field(
         10,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import structlog
 
@@ -60,6 +60,29 @@ class _LookedAt:
     span: WireSpan
 
 
+_COPIES = 4
+"""A trace whose reports are told of is there as bytes, decoded, and as a run."""
+
+
+class TakesReports(Protocol):
+    """Is told of reports, in constant time and without ever waiting."""
+
+    def add(
+        self,
+        reports: Sequence[Report],
+        spans: Mapping[bytes, Span],
+        *,
+        traces: int,
+        size_bytes: int,
+    ) -> None:
+        """Take the reports of traces that have left, with their decoded spans.
+
+        Without spans, the reports are later ones that replace those. ``size_bytes`` is the memory
+        that all of it takes, roughly.
+        """
+        ...
+
+
 class LateAdditions:
     """Remembers what late spans of judged traces inherit, for the most recent traces."""
 
@@ -93,6 +116,7 @@ class Pipeline:
     With a waiting ``room``, traces that are only a part of a run wait there for the others of it;
     what is joined is judged once and leaves at once. With ``asking``, traces of runs that an LLM is
     asked about are held for its answers for a while; what it says later follows in spans of its own.
+    ``recent`` is told of all reports, at once and when an LLM's answers replace them.
     """
 
     def __init__(
@@ -108,10 +132,12 @@ class Pipeline:
         limits: TraceLimits = TraceLimits(),
         room: WaitingRoom | None = None,
         asking: Asking | None = None,
+        recent: TakesReports | None = None,
     ) -> None:
         self._limits = limits
         self._room = room
         self._asking = asking
+        self._recent = recent
         self._analyser = analyser
         self._outlet = outlet
         self._metrics = metrics
@@ -339,6 +365,7 @@ class Pipeline:
             judged.exemplars = marks.exemplars
             if not judged.pending:
                 self._attempt(lambda: self._marking.count(reports, marks.exemplars))
+            self._tell(judged, reports, judged.spans)
             asking = self._asking
             if (
                 asking is not None
@@ -349,6 +376,13 @@ class Pipeline:
         for span in late:
             self._put_late(span.trace_id, [span])
             self._look_at(span)
+
+    def _tell(self, judged: Judged, reports: Sequence[Report], spans: Mapping[bytes, Span]) -> None:
+        recent = self._recent
+        if recent is not None:
+            size = _COPIES * judged.size_bytes
+            traces = len(judged.traces)
+            self._attempt(lambda: recent.add(reports, spans, traces=traces, size_bytes=size))
 
     def _drop(self, judged: Judged) -> None:
         if self._asking is not None:
@@ -399,6 +433,7 @@ class Pipeline:
         # What cannot be judged again stands as it is on the spans.
         reports = [each.report for each in judged.assessed] if made is None else made[0]
         self._attempt(lambda: asking.publish(judged, reports))
+        self._tell(judged, reports, {})
         if judged.counted:
             asked = zip(judged.assessed, reports, strict=True)
             self._marking.count_judge([r for each, r in asked if each.asked is not None])

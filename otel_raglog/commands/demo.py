@@ -187,6 +187,7 @@ def _service(endpoint: str, folder: Path) -> Iterator[dict[str, str]]:
         "receive": {"grpc": {"port": 0}, "http": {"port": 0}},
         "metrics": {"port": 0},
         "health": {"port": 0},
+        "api": {"port": 0},
         "journal": {"path": str(folder / "journal")},
         "hold": {"quiet_seconds": _QUIET_SECONDS, "orphan_quiet_seconds": 3 * _QUIET_SECONDS},
         "exporters": {"backend": {"kind": "otlp_grpc", "endpoint": endpoint}},

@@ -32,13 +32,14 @@ from otel_raglog.commands.exit_codes import BAD_INPUT
 from otel_raglog.commands.narrowing import begins, needed
 from otel_raglog.commands.reading import Reading, read_files
 from otel_raglog.commands.run_tree import run_tree
-from otel_raglog.commands.setup_summary import print_setup, setup_json
+from otel_raglog.commands.setup_summary import print_setup
 from otel_raglog.commands.span_tree import span_tree
 from otel_raglog.commands.tables import plain_console
 from otel_raglog.config import load_config
 from otel_raglog.errors import BadInput
 from otel_raglog.explaining.explained_trace import ExplainedTrace, explain_trace
 from otel_raglog.explaining.setup import SetupSummary
+from otel_raglog.explaining.setup_json import setup_json
 from otel_raglog.mapping.sessions import number_turns
 from otel_raglog.model import HeldTrace, Report, Span, Trace
 from otel_raglog.options import Join

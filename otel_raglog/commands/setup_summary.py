@@ -1,4 +1,4 @@
-"""The summary of services' set-up to tables and sentences, or to JSON."""
+"""The summary of services' set-up to tables and sentences."""
 
 from __future__ import annotations
 
@@ -22,47 +22,6 @@ def print_setup(services: Sequence[ServiceSetup], console: Console) -> None:
         console.print("No span in these files may belong to a run.")
     for service in services:
         _print_service(service, console)
-
-
-def setup_json(services: Sequence[ServiceSetup]) -> list[dict[str, object]]:
-    """Return the same as data."""
-    return [
-        {
-            "service": item.service,
-            "traces": item.traces,
-            "runs": item.runs,
-            "runs_counted": item.counted,
-            "runs_judgeable": item.judgeable,
-            "conventions": list(item.conventions),
-            "stages": {stage.stage.value: _stage_json(stage) for stage in item.stages},
-            "findings": [
-                {
-                    "kind": finding.kind,
-                    "what": finding.what,
-                    "count": finding.count,
-                    "remedy": finding.remedy,
-                    "traces": list(finding.traces),
-                }
-                for finding in item.findings
-            ],
-        }
-        for item in services
-    ]
-
-
-def _stage_json(stage: StageSetup) -> dict[str, object]:
-    return {
-        "captured": stage.captured,
-        "partly": stage.partly,
-        "missing": stage.missing,
-        "absent": stage.absent,
-        "of": stage.of,
-        "share": round(stage.share, 4),
-        "span_names": dict(stage.span_names),
-        "conventions": list(stage.conventions),
-        "why": stage.why,
-        "remedy": stage.remedy,
-    }
 
 
 def _print_service(service: ServiceSetup, console: Console) -> None:

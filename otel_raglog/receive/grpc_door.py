@@ -18,6 +18,7 @@ from grpc_status import rpc_status
 from otel_raglog.errors import BadInput, ConfigError, TooLarge, Unavailable
 from otel_raglog.model import Headers, Signal
 from otel_raglog.receive.answers import answer_export, explain_unserved
+from otel_raglog.receive.auth import WHY_REFUSED, Tokens
 from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake, Receipt
 from otel_raglog.receive.patience import Patience
@@ -59,7 +60,8 @@ class GrpcDoor:
     that travel on, ``INVALID_ARGUMENT``, too large
     ones ``RESOURCE_EXHAUSTED`` without RetryInfo (do not retry), no room (in the inbox, or beside
     other messages of twice the largest size) ``UNAVAILABLE`` with RetryInfo (retry), signals that
-    no destination takes ``UNIMPLEMENTED``. Calls whose message does not come within
+    no destination takes ``UNIMPLEMENTED``, calls without one of the ``tokens``, where there are any,
+    ``UNAUTHENTICATED`` (their message is not read). Calls whose message does not come within
     ``request_timeout_seconds`` are cancelled, and sooner when such calls keep all threads waiting.
 
     ``option`` names the configuration option of the address, for the error of :meth:`start`.
@@ -74,6 +76,7 @@ class GrpcDoor:
         option: str = "receive.grpc.port",
         signals: Collection[Signal],
         headers: AllowList | None = None,
+        tokens: Tokens | None = None,
         request_timeout_seconds: float = 30.0,
         threads: int = 16,
     ) -> None:
@@ -88,7 +91,8 @@ class GrpcDoor:
         )
         self._room = Room(_LARGEST_BODIES_AT_ONCE * intake.limits.max_request_bytes)
         limit = ("grpc.max_receive_message_length", intake.limits.max_request_bytes)
-        self._server = grpc.server(self._pool, options=[*_OPTIONS, limit])
+        keepers = (_Doorkeeper(tokens, intake),) if tokens else ()
+        self._server = grpc.server(self._pool, options=[*_OPTIONS, limit], interceptors=keepers)
         for signal, service in SERVICES.items():
             answer = self._export if signal in signals else _refuse_unserved
             # The message of a streaming call is waited for in our code, not in grpc's: with an end.
@@ -154,6 +158,25 @@ class GrpcDoor:
         raise Unavailable("too many requests at once", DEFAULT_RETRY_SECONDS)
 
 
+class _Doorkeeper(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
+    """Lets calls in that have a token."""
+
+    def __init__(self, tokens: Tokens, intake: Intake) -> None:
+        self._tokens = tokens
+        self._intake = intake
+
+    def intercept_service(self, continuation: Any, details: Any) -> Any:
+        """Return the handler of a call: one that refuses it where no token is right."""
+        given = dict(details.invocation_metadata or ()).get("authorization")
+        if self._tokens.allow(given):
+            return continuation(details)
+        service = details.method.strip("/").partition("/")[0]
+        for signal, name in SERVICES.items():
+            if name == service:
+                self._intake.turn_away(signal, "unauthenticated")
+        return grpc.stream_unary_rpc_method_handler(_refuse_unknown)
+
+
 class _CallThreads(ThreadPoolExecutor):
     """Threads, and how many calls wait for one."""
 
@@ -184,6 +207,11 @@ class _CallThreads(ThreadPoolExecutor):
 
 def _refuse_unserved(signal: Signal, _: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
     context.abort(grpc.StatusCode.UNIMPLEMENTED, explain_unserved(signal))
+    raise AssertionError("abort raises")
+
+
+def _refuse_unknown(_: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+    context.abort(grpc.StatusCode.UNAUTHENTICATED, WHY_REFUSED)
     raise AssertionError("abort raises")
 
 

@@ -23,6 +23,7 @@ from starlette.routing import Route
 from otel_raglog.errors import BadInput, TooLarge, Unavailable
 from otel_raglog.model import Headers, Signal
 from otel_raglog.receive.answers import answer_export, explain_unserved
+from otel_raglog.receive.auth import CHALLENGE, WHY_REFUSED, Tokens
 from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.inflate import inflate
 from otel_raglog.receive.intake import DEFAULT_RETRY_SECONDS, Intake, ToProtobuf
@@ -37,7 +38,12 @@ _LARGEST_BODIES_AT_ONCE = 2
 """Bodies in memory, in largest requests: smaller ones are many more."""
 
 _CLOSE = {"connection": "close"}
-_CODES = {404: Code.NOT_FOUND, 405: Code.UNIMPLEMENTED, 408: Code.DEADLINE_EXCEEDED}
+_CODES = {
+    401: Code.UNAUTHENTICATED,
+    404: Code.NOT_FOUND,
+    405: Code.UNIMPLEMENTED,
+    408: Code.DEADLINE_EXCEEDED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,7 @@ def build_http_app(
     headers: AllowList,
     request_timeout_seconds: float,
     max_body_bytes: int | None = None,
+    tokens: Tokens | None = None,
 ) -> Starlette:
     """Return the application that serves the paths of ``signals`` in protobuf and JSON.
 
@@ -64,7 +71,8 @@ def build_http_app(
     values of the headers that travel on, 404 for signals that no destination takes, 408 for bodies that take longer than
     ``request_timeout_seconds``, 413 for what is beyond the limits, 415 for other types, 503 with
     ``Retry-After`` when there is no room: in the inbox, or while the bodies in memory are more
-    than ``max_body_bytes`` (by default, twice the largest request). Where the body was not read
+    than ``max_body_bytes`` (by default, twice the largest request). 401 is for requests without one of
+    the ``tokens``, where there are any: nothing of them is read. Where the body was not read
     to its end, the connection is closed. Decoding runs on worker threads.
     """
     door = _HttpDoor(
@@ -72,6 +80,7 @@ def build_http_app(
         headers,
         request_timeout_seconds,
         max_body_bytes or _LARGEST_BODIES_AT_ONCE * intake.limits.max_request_bytes,
+        tokens or Tokens(),
     )
     routes = [
         Route(
@@ -103,10 +112,16 @@ class _Body:
 
 class _HttpDoor:
     def __init__(
-        self, intake: Intake, allowed: AllowList, timeout_seconds: float, max_body_bytes: int
+        self,
+        intake: Intake,
+        allowed: AllowList,
+        timeout_seconds: float,
+        max_body_bytes: int,
+        tokens: Tokens,
     ) -> None:
         self._intake = intake
         self._allowed = allowed
+        self._tokens = tokens
         self._timeout_seconds = timeout_seconds
         self._max_body_bytes = max_body_bytes
         self._body_bytes = 0
@@ -118,6 +133,9 @@ class _HttpDoor:
 
     async def export(self, signal: Signal, request: Request) -> Response:
         """Answer an export request."""
+        if not self._tokens.allow(request.headers.get("authorization")):
+            self._intake.turn_away(signal, "unauthenticated")
+            raise HTTPException(401, WHY_REFUSED, CHALLENGE)
         media_type = _media_type(request)
         if media_type not in {PROTOBUF, JSON}:
             raise HTTPException(415, f"content type must be {PROTOBUF} or {JSON}")

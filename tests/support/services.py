@@ -87,6 +87,7 @@ def serving(
         "receive": {"grpc": {"port": 0}, "http": {"port": 0}},
         "metrics": {"port": 0},
         "health": {"port": 0},
+        "api": {"port": 0},
         "journal": {"path": str(folder / "journal")},
         "hold": {"quiet_seconds": 0.5, "orphan_quiet_seconds": 1.0},
         "exporters": exporters,

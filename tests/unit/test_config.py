@@ -8,17 +8,19 @@ import pytest
 
 from otel_raglog.config import (
     Config,
+    is_loopback,
     known_options,
     load_config,
     read_judge_key,
     read_mappings_folder,
     read_redaction_key,
     read_secret,
+    read_tokens,
     show_config,
 )
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Signal
-from otel_raglog.options import Judge, Redaction, otlp_kind
+from otel_raglog.options import Auth, Judge, Redaction, otlp_kind
 
 
 def write(tmp_path, text):
@@ -35,10 +37,11 @@ def test_defaults_listen_on_loopback_only():
         config.receive.http.host,
         config.metrics.host,
         config.health.host,
+        config.api.host,
     }
     assert hosts == {"127.0.0.1"}
     assert (config.receive.grpc.port, config.receive.http.port) == (4317, 4318)
-    assert (config.metrics.port, config.health.port) == (9464, 13133)
+    assert (config.metrics.port, config.health.port, config.api.port) == (9464, 13133, 13134)
 
 
 def test_environment_wins_over_file_and_overrides_win_over_both(tmp_path):
@@ -297,7 +300,7 @@ def test_a_destination_takes_every_signal_unless_told_otherwise(tmp_path):
 
 RULE = "{name: a, match: {span_name: kb}, "
 WRONG = [
-    ("receive: 5", "receive: must be a mapping of options (forward_headers, grpc, "),
+    ("receive: 5", "receive: must be a mapping of options (auth, forward_headers, "),
     ("receive: {grpc: 4317}", "receive.grpc: must be a mapping of options (host, port) (got 4317)"),
     ("receive: {grpc: {port: x}}", "receive.grpc.port: must be a whole number (got 'x')"),
     ("receive: {grpc: {port: 1.5}}", "receive.grpc.port: must be a whole number (got 1.5)"),
@@ -566,3 +569,47 @@ def test_wrong_options_of_redaction_are_named(tmp_path, text, named):
     """With what is known there."""
     with pytest.raises(ConfigError, match=named):
         load_config(write(tmp_path, text), {}, {})
+
+
+def test_tokens_come_from_a_file_or_a_named_variable(tmp_path) -> None:
+    """Each line of the file is one; without either option there is none, and any may come."""
+    file = tmp_path / "tokens"
+    file.write_text("\n one \n\ntwo\n")
+    assert read_tokens(Auth(), {"TOKEN": "t"}) == ()
+    assert read_tokens(Auth(token_file=file), {}) == ("one", "two")
+    assert read_tokens(Auth(token_from="TOKEN"), {"TOKEN": " t\n"}) == ("t",)
+
+
+def test_a_token_that_is_not_there_is_an_error_that_names_the_option(tmp_path) -> None:
+    """A door that nobody guards because a file is empty would be open in silence."""
+    empty = tmp_path / "tokens"
+    empty.write_text(" \n")
+    with pytest.raises(ConfigError, match=r"receive\.auth\.token_file: .* is empty"):
+        read_tokens(Auth(token_file=empty), {})
+    with pytest.raises(ConfigError, match=r"receive\.auth\.token_file: cannot read"):
+        read_tokens(Auth(token_file=tmp_path / "none"), {})
+    for environ in ({}, {"TOKEN": ""}, {"TOKEN": " "}):
+        with pytest.raises(ConfigError, match=r"token_from: the variable TOKEN is not set"):
+            read_tokens(Auth(token_from="TOKEN"), environ)
+    with pytest.raises(ConfigError, match="exclude each other"):
+        read_tokens(Auth(token_file=empty, token_from="TOKEN"), {"TOKEN": "t"})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "pod.example", "localhost.example"])
+def test_the_json_api_is_never_open_to_the_network_without_a_token(host) -> None:
+    """It shows what people asked; the error names the ways out, and each is one."""
+    with pytest.raises(ConfigError, match=r"api\.host: .*receive\.auth\.token_file.*api\.enabled"):
+        load_config(overrides={"api": {"host": host}}, environ={})
+    guarded = {"api": {"host": host}, "receive": {"auth": {"token_from": "TOKEN"}}}
+    assert load_config(overrides=guarded, environ={}).api.host == host
+    off = {"api": {"host": host, "enabled": False}}
+    assert load_config(overrides=off, environ={}).api.enabled is False
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1.2.3", "::1", "[::1]", "localhost", "LocalHost"]
+)
+def test_loopback_is_this_machine_alone(host) -> None:
+    """By any of its names."""
+    assert is_loopback(host)
+    assert load_config(overrides={"api": {"host": host}}, environ={}).api.host == host

@@ -68,10 +68,24 @@ class FakeAnalyser:
         return (Assessed(make_report({Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK})),)
 
 
+class Recent:
+    """Is told of reports; raises when told to."""
+
+    def __init__(self):
+        self.told = []
+        self.error = None
+
+    def add(self, reports, spans, *, traces, size_bytes):
+        if self.error:
+            raise self.error
+        self.told.append((list(reports), spans, traces, size_bytes))
+
+
 class Rig:
     """A pipeline between a fake detector and fake queues."""
 
     def __init__(self, backlog=10, limits=None, backlog_bytes=1_000_000):
+        self.recent = Recent()
         self.registry = CollectorRegistry()
         self.queue = Decisions()
         self.outlet = Outlet(self.queue.decide)
@@ -86,6 +100,7 @@ class Rig:
             backlog_bytes=backlog_bytes,
             remember_traces=100,
             limits=limits or TraceLimits(),
+            recent=self.recent,
         )
 
     def value(self, name, **labels):
@@ -322,3 +337,25 @@ def test_stopping_before_a_stuck_journal_ends():
     rig.outlet.give_up()
     assert rig.pipeline.stop(1)
     assert rig.queue.decisions == []
+
+
+def test_reports_are_told_with_their_spans(rig):
+    """For the JSON API: once for each trace, with what it takes in memory."""
+    trace = held()
+    rig.pipeline.release(trace)
+    wait_until(lambda: rig.recent.told)
+    ((reports, spans, traces, size),) = rig.recent.told
+    assert [report.verdict for report in reports] == [RunVerdict.FAULTY]
+    assert set(spans) == {TOP, RETRIEVER, GENERATOR}
+    assert traces == 1
+    assert size >= trace.size_bytes
+
+
+def test_who_is_told_cannot_cost_a_span_or_its_verdict(rig):
+    """Whatever it raises."""
+    rig.recent.error = RuntimeError("no room")
+    for number in (1, 2):
+        rig.pipeline.release(held(bytes([number]) * 16))
+    wait_until(lambda: len(rig.queue.spans) == 6)
+    assert any(b"raglog.run.verdict" in raw for raw in rig.raw())
+    wait_until(lambda: rig.value("raglog_runs_total", service="shop", verdict="faulty") == 2)

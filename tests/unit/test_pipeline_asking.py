@@ -62,6 +62,7 @@ class Rig:
         self.analyser = FakeAnalyser()
         self.spans = []
         self.own = []
+        self.told = []
         asking = Asking(
             self.analyser,
             self.send,
@@ -81,11 +82,15 @@ class Rig:
             backlog_bytes=1_000_000,
             remember_traces=100,
             asking=asking,
+            recent=self,
         )
 
     def send(self, spans, headers):
         self.own.extend(spans)
         return True
+
+    def add(self, reports, spans, *, traces, size_bytes):
+        self.told += [(report.tier, report.verdict.value, len(spans)) for report in reports]
 
     def decide(self, decisions, payloads):
         for payload in payloads:
@@ -336,3 +341,23 @@ def test_a_dislike_on_a_span_that_waited_is_heeded(rig):
     wait_until(lambda: rig.pipeline.backlog == 0)
     rig.answer(make_report(judge=JudgeUse("m", abstained=(("all", "timeout"),))))
     wait_until(lambda: len(rig.analyser.futures) == 2)
+
+
+def test_a_later_verdict_is_told_of_too(rig):
+    """The local one when the spans leave, the LLM's when it comes: for the JSON API."""
+    rig.release()
+    rig.clock.advance(11)
+    wait_until(lambda: rig.told)
+    assert rig.told == [(Tier.LOCAL, "ok", 3)]
+    rig.answer(make_report(FAULTY, tier=Tier.LLM, judge=JudgeUse("m", calls=5)))
+    wait_until(lambda: len(rig.told) > 1)
+    assert rig.told[1:] == [(Tier.LLM, "faulty", 0)]
+
+
+def test_a_verdict_that_comes_in_time_is_told_of_once(rig):
+    """The spans have it from the start."""
+    rig.release()
+    rig.answer(make_report(FAULTY, tier=Tier.LLM, judge=JudgeUse("m", calls=5)))
+    wait_until(lambda: rig.told)
+    wait_until(lambda: not rig.pipeline.asking)
+    assert rig.told == [(Tier.LLM, "faulty", 3)]

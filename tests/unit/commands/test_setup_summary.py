@@ -1,12 +1,11 @@
 """What `explain --setup` prints of services."""
 
 import io
-import json
 from dataclasses import replace
 
 from rich.console import Console
 
-from otel_raglog.commands.setup_summary import print_setup, setup_json
+from otel_raglog.commands.setup_summary import print_setup
 from otel_raglog.explaining.setup import Finding, ServiceSetup, StageSetup
 from otel_raglog.model import Stage
 
@@ -83,18 +82,3 @@ def test_many_findings_are_limited():
 def test_no_service_at_all_is_said():
     """Nothing printed would look like a bug."""
     assert "No span in these files may belong to a run." in printed()
-
-
-def test_json_has_the_same():
-    """For scripts: numbers, and every stage by name."""
-    (data,) = json.loads(json.dumps(setup_json([SERVICE])))
-    assert data["stages"]["retriever"]["share"] == 0.75
-    assert data["stages"]["retriever"]["span_names"]["search [docs]"] == 3
-    assert data["stages"]["embedder"]["remedy"] == "instrument it"
-    assert data["findings"][0] == {
-        "kind": "no_session",
-        "what": "runs without\x1b a session id",
-        "count": 4,
-        "remedy": "set one",
-        "traces": ["ab12"],
-    }

@@ -14,6 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Signal
+from otel_raglog.receive.auth import Tokens
 from otel_raglog.receive.grpc_door import SERVICES, GrpcDoor
 from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.inbox import Arrival
@@ -269,3 +270,30 @@ def test_a_port_in_use_is_a_config_error(open_door, make_intake) -> None:
     with pytest.raises(ConfigError, match=f"receive.grpc.port: .*:{taken}"):
         door.start()
     door.stop(0)
+
+
+TOKEN = "0123456789abcdef"
+
+
+@pytest.mark.parametrize("sent", [(), (("authorization", "Bearer wrong-0123456789"),)])
+@pytest.mark.parametrize("signal", list(Signal))
+def test_without_the_token_nothing_comes_in(
+    sent, signal, make_intake, stopping, connect, bodies, inbox, observer
+) -> None:
+    """It is counted, unread, and not to be tried again."""
+    door = GrpcDoor(make_intake(), "127.0.0.1", 0, signals=Signal, tokens=Tokens([TOKEN]))
+    error = refused(connect(stopping(door), signal), bodies[signal], metadata=sent)
+    assert error.code() is grpc.StatusCode.UNAUTHENTICATED
+    assert "receive.auth" in error.details()
+    assert TOKEN not in error.details()
+    assert inbox.arrivals == []
+    assert observer.reasons["unauthenticated"] == observer.items_received[signal] == 1
+
+
+def test_with_the_token_spans_come_in(make_intake, stopping, connect, one_span, inbox) -> None:
+    """And the token travels no further."""
+    door = GrpcDoor(make_intake(), "127.0.0.1", 0, signals=Signal, tokens=Tokens([TOKEN]))
+    sent = (("authorization", f"Bearer {TOKEN}"),)
+    assert connect(stopping(door))(one_span, timeout=30, metadata=sent) == b""
+    assert inbox.items == 1
+    assert inbox.arrivals[0].headers == ()

@@ -16,6 +16,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from otel_raglog.model import Signal
+from otel_raglog.receive.auth import Tokens
 from otel_raglog.receive.headers import AllowList
 from otel_raglog.receive.http_door import JSON, PROTOBUF, build_http_app
 from otel_raglog.receive.intake import Intake
@@ -348,3 +349,33 @@ def test_a_client_that_goes_away_disturbs_nobody(open_door, one_span: bytes) -> 
         connection.sendall(HEAD + b"Content-Length: 100\r\n\r\nabc")
     response = client.post("/v1/traces", content=one_span, headers={"content-type": PROTOBUF})
     assert response.status_code == 200
+
+
+TOKEN = "0123456789abcdef"
+
+
+@pytest.mark.parametrize("header", [{}, {"authorization": "Bearer wrong-0123456789"}])
+@pytest.mark.parametrize("media_type", [PROTOBUF, JSON])
+def test_without_the_token_nothing_comes_in(header, media_type, open_door, inbox, observer) -> None:
+    """401 in the request's type, counted, and the body stays unread."""
+    client = open_door({"tokens": Tokens([TOKEN])})
+    headers = {"content-type": media_type, **header}
+    answer = client.post("/v1/traces", content=b"no OTLP at all", headers=headers)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert answer.headers["connection"] == "close"
+    assert b"receive.auth" in answer.content
+    assert TOKEN.encode() not in answer.content
+    if media_type == PROTOBUF:
+        assert status_of(answer).code == Code.UNAUTHENTICATED
+    assert inbox.arrivals == []
+    assert observer.reasons["unauthenticated"] == observer.spans_received == 1
+
+
+def test_with_the_token_spans_come_in(open_door, one_span, inbox) -> None:
+    """And the token travels no further."""
+    client = open_door({"tokens": Tokens([TOKEN])})
+    headers = {"content-type": PROTOBUF, "authorization": f"Bearer {TOKEN}"}
+    assert client.post("/v1/traces", content=one_span, headers=headers).status_code == 200
+    assert inbox.items == 1
+    assert inbox.arrivals[0].headers == ()
