@@ -40,6 +40,7 @@ lint: setup ## Lint, format check, types, import contracts, tests mirror sources
 	$(BIN)/python scripts/write_connecting.py --check
 	$(BIN)/python scripts/write_measurements.py --check
 	$(BIN)/python scripts/write_calls.py --check
+	$(BIN)/python scripts/write_dashboards.py --check
 
 format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .
