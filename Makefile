@@ -46,7 +46,7 @@ format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .
 	$(BIN)/ruff format .
 
-e2e: setup ## Replay the bundled traces into real Phoenix and MLflow servers
+e2e: setup ## Replay the bundled traces into real Phoenix and MLflow servers, watched by a real Prometheus
 	@scripts/e2e.sh $(PYTEST_ARGS)
 
 bench: setup ## Measure the pipe against rotel, and CPU per run of each part (prints tables)

@@ -1,4 +1,4 @@
-"""Write collector_config/grafana/dashboards/*.json from scripts/dashboards.py; ``--check`` compares."""
+"""Write collector_config/grafana/dashboards/*.json from scripts/dashboards/; ``--check`` compares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dashboards import DASHBOARDS, Dashboard, Panel
+from dashboards import DASHBOARDS
+from dashboards.panels import Dashboard, Panel
 
 TARGET = Path(__file__).resolve().parent.parent / "collector_config" / "grafana" / "dashboards"
 _WIDTH = 24
@@ -125,7 +126,7 @@ def shows_exemplars(expr: str) -> bool:
 
 def _options(kind: str) -> dict[str, Any]:
     calculation = {"calcs": ["lastNotNull"], "fields": "", "values": False}
-    return {
+    options: dict[str, dict[str, Any]] = {
         "timeseries": {
             "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
             "tooltip": {"mode": "multi", "sort": "desc"},
@@ -137,7 +138,8 @@ def _options(kind: str) -> dict[str, Any]:
             "displayMode": "basic",
         },
         "heatmap": {"calculate": False, "yAxis": {"axisPlacement": "left"}},
-    }[kind]
+    }
+    return options[kind]
 
 
 def _traces_link() -> dict[str, Any]:
