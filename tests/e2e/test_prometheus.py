@@ -38,6 +38,7 @@ pytestmark = pytest.mark.timeout(900)
 FACTOR = 20
 WAVES = 3
 COPIES = 8
+SAMPLE_MODEL, KNOWN_MODEL = "harbour-chat-1", "gpt-4"
 ALERT = "RaglogStageFaultsFast"
 PATIENCE_SECONDS = 300.0
 QUIET = yaml.safe_load(Path(__file__).with_name("quiet_panels.yaml").read_text()) or {}
@@ -129,7 +130,10 @@ def scraped(watched):
 
 
 def incident_of(sample_set, folder):
-    """Write a file with the runs in which a faulty retriever was planted, each several times."""
+    """Write a file with the runs in which a faulty retriever was planted, each several times.
+
+    Their model gets the name of one whose window is known, as that of the samples is not.
+    """
     runs = json.loads(sample_set.planted.read_text())["runs"]
     faulty = {run["trace_id"] for run in runs if run["labels"]["retriever"]["faulty"]}
     with gzip.open(sample_set.traces, "rt") as file:
@@ -145,7 +149,7 @@ def incident_of(sample_set, folder):
                         for span in scope["spans"]
                         if span["traceId"] in faulty
                     ]
-            lines.append(json.dumps(request))
+            lines.append(json.dumps(request).replace(SAMPLE_MODEL, KNOWN_MODEL))
     path = folder / "incident.jsonl"
     path.write_text("\n".join(lines) + "\n")
     return path
