@@ -40,12 +40,13 @@ lint: setup ## Lint, format check, types, import contracts, tests mirror sources
 	$(BIN)/python scripts/write_connecting.py --check
 	$(BIN)/python scripts/write_measurements.py --check
 	$(BIN)/python scripts/write_calls.py --check
+	$(BIN)/python scripts/write_dashboards.py --check
 
 format: setup ## Format the code
 	$(BIN)/ruff check --fix-only --exit-zero .
 	$(BIN)/ruff format .
 
-e2e: setup ## Replay the bundled traces into real Phoenix and MLflow servers
+e2e: setup ## Replay the bundled traces into real Phoenix and MLflow servers, watched by a real Prometheus
 	@scripts/e2e.sh $(PYTEST_ARGS)
 
 bench: setup ## Measure the pipe against rotel, and CPU per run of each part (prints tables)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -31,9 +31,10 @@ _COUNT_BUCKETS = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100)
 _STAGE_SECONDS_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _ANALYSIS_SECONDS_BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 
-CONTEXT_UTILIZATION = "assembly.context_utilization"
-PROMPT_BUDGET = "assembly.prompt_budget_ratio"
-GROUNDEDNESS = "generator.groundedness"
+CONTEXT_UTILIZATION = "assembly.intact_share"
+PROMPT_BUDGET = "assembly.budget_ratio"
+WORDS_UNSUPPORTED = "generator.words_unsupported_share"
+"""Measurements of the rules, from which three histograms come."""
 
 
 class CappedLabel:
@@ -104,6 +105,12 @@ class RunMetrics:
         self.verdicts = counter(
             "raglog_stage_verdicts", "Stages judged.", "service", "stage", "verdict"
         )
+        self.first_faulty = counter(
+            "raglog_first_faulty_stage",
+            "Faulty runs, by the stage where their first fault is.",
+            "service",
+            "stage",
+        )
         self.faults = counter("raglog_faults", "Faults found.", "service", "stage", "fault_type")
         self.warnings = counter("raglog_warnings", "Warnings.", "service", "stage", "warning")
         self.skipped = counter("raglog_skipped", "Traces or runs not judged.", "reason")
@@ -151,7 +158,7 @@ class RunMetrics:
         )
         self.groundedness = histogram(
             "raglog_groundedness_ratio",
-            "Share of the answer's sentences that the context supports.",
+            "Share of the answer's own words that the prompt holds.",
             _RATIO_BUCKETS,
             "service",
         )
@@ -211,6 +218,8 @@ class RunMetrics:
         self.analysis_seconds.observe(report.analysis_seconds)
         if report.skip_reason:
             self.skipped.labels(report.skip_reason).inc()
+        if report.first_faulty_stage is not None:
+            self.first_faulty.labels(service, report.first_faulty_stage.value).inc(exemplar=trace)
         for stage, verdict in report.verdicts.items():
             self.verdicts.labels(service, stage.value, verdict.verdict.value).inc(exemplar=trace)
             if verdict.probability is not None:
@@ -274,15 +283,16 @@ class RunMetrics:
     def _count_measured(
         self, measurements: tuple[Measurement, ...], service: str, trace: dict[str, str] | None
     ) -> None:
-        histograms: Mapping[str, Histogram] = {
-            CONTEXT_UTILIZATION: self.utilization,
-            PROMPT_BUDGET: self.budget,
-            GROUNDEDNESS: self.groundedness,
-        }
-        for measurement in measurements:
-            histogram = histograms.get(measurement.name)
-            if histogram is not None and measurement.value is not None:
-                histogram.labels(service).observe(measurement.value, trace)
+        values = {m.name: m.value for m in measurements if m.value is not None}
+        unsupported = values.get(WORDS_UNSUPPORTED)
+        shown = (
+            (self.utilization, values.get(CONTEXT_UTILIZATION)),
+            (self.budget, values.get(PROMPT_BUDGET)),
+            (self.groundedness, None if unsupported is None else 1 - unsupported),
+        )
+        for histogram, value in shown:
+            if value is not None:
+                histogram.labels(service).observe(value, trace)
 
 
 def add_gauge(registry: CollectorRegistry, name: str, text: str, read: Callable[[], float]) -> None:

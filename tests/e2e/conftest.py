@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,15 +18,14 @@ from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from ports import free_port
+from programs import running
 from services import collect, running_sink, serving, wait_until
 
 from otel_raglog import samples
 from otel_raglog.commands.reading import read_files
 from otel_raglog.model import WireSpan
 
-START_SECONDS = 240.0
 ARRIVAL_SECONDS = 60.0
-STOP_SECONDS = 60.0
 PAGE = 100
 EVALUATION_EVENT = "gen_ai.evaluation.result"
 
@@ -301,43 +299,6 @@ def executable(variable: str) -> str:
     if not path:
         pytest.skip(f"{variable} names no executable: run `make e2e`, which installs the backends")
     return path
-
-
-@contextmanager
-def running(
-    command: list[str], environment: dict[str, str], url: str, folder: Path
-) -> Iterator[None]:
-    """Run a server until ``url`` answers, and stop it at the end."""
-    log = folder / "backend.log"
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=os.environ | environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    try:
-        wait_until(lambda: answers(url) or process.poll() is not None, START_SECONDS)
-        assert process.poll() is None, log.read_text()
-        yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            # MLflow's server is a child of the process that we started; the group is our own.
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def answers(url: str) -> bool:
-    """Tell whether a server is up."""
-    try:
-        return httpx2.get(url, timeout=5).is_success
-    except httpx2.TransportError:
-        return False
 
 
 def from_wire(span: WireSpan) -> Stored:

@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.openmetrics.exposition import generate_latest
 from samples import CHUNKS, make_report, make_run
 
+from otel_raglog.checks.registry import build_checks
 from otel_raglog.clock import ManualClock
 from otel_raglog.model import (
     FaultType,
@@ -21,6 +22,8 @@ from otel_raglog.model import (
 from otel_raglog.telemetry import (
     CONTEXT_UTILIZATION,
     OVERFLOW,
+    PROMPT_BUDGET,
+    WORDS_UNSUPPORTED,
     CappedLabel,
     ExemplarChoice,
     RunMetrics,
@@ -84,6 +87,38 @@ def test_warnings_and_measured_ratios_are_counted(registry):
         )
         == 1
     )
+
+
+@pytest.mark.parametrize(
+    ("measurement", "metric", "shown"),
+    [
+        (CONTEXT_UTILIZATION, "raglog_context_utilization_ratio", 0.25),
+        (PROMPT_BUDGET, "raglog_prompt_budget_ratio", 0.25),
+        (WORDS_UNSUPPORTED, "raglog_groundedness_ratio", 0.75),
+    ],
+)
+def test_what_ratios_are_taken_from_is_measured_by_the_rules(registry, measurement, metric, shown):
+    """A name that no check declares would leave its histogram empty for ever."""
+    declared = {item.name for check in build_checks(None) for item in check.declarations}
+    assert measurement in declared
+    report = make_report(measurements=(Measurement(measurement, Stage.ASSEMBLY, 0.25),))
+    RunMetrics(registry).count(report, exemplar=False)
+    assert value(registry, f"{metric}_sum", service="shop") == shown
+    assert value(registry, f"{metric}_count", service="shop") == 1
+
+
+def test_a_faulty_run_is_counted_at_its_first_faulty_stage_alone(registry):
+    """The shares of the stages add up to the faulty runs; sound runs are not among them."""
+    metrics = RunMetrics(registry)
+    both = {
+        Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK,
+        Stage.GENERATOR: FaultType.UNSUPPORTED_CLAIM,
+    }
+    metrics.count(make_report(both), exemplar=False)
+    metrics.count(make_report(), exemplar=False)
+    name = "raglog_first_faulty_stage_total"
+    assert value(registry, name, service="shop", stage="retriever") == 1
+    assert value(registry, name, service="shop", stage="generator") is None
 
 
 def test_an_empty_retrieval_is_counted_but_a_missing_one_is_not(registry):
