@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,17 @@ import httpx2
 
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import ConfigError, Rejected, Unavailable
+from otel_raglog.model import Payload
 from otel_raglog_exporters.endpoint import TlsConfig, checked_headers, shortened
 from otel_raglog_exporters.http_answers import read_answer, retry_after_seconds
+from otel_raglog_exporters.sending import ExportOutcome
 
 _RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes after which the same request may be sent again: all of ours are idempotent."""
+
+
+_OF_THE_CALLER = frozenset({"http_401", "http_403", "http_404", "http_405"})
+"""Refusals that each further item would get as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,38 @@ class ApiClient:
         """Close the connections."""
         self._closed = True
         self._client.close()
+
+
+class Refusals:
+    """What an API refused of a payload, item by item, while the others went on.
+
+    A refusal of the caller rather than of an item (a wrong key) is none of these.
+    """
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def attempt(self, send: Callable[[], object]) -> bool:
+        """Send an item; return whether it was taken.
+
+        Raises:
+            Unavailable: not now.
+            Rejected: nothing would be taken.
+        """
+        try:
+            send()
+        except Rejected as refusal:
+            if refusal.reason in _OF_THE_CALLER:
+                raise
+            self.messages.append(str(refusal))
+            return False
+        return True
+
+    def outcome(self, payload: Payload) -> ExportOutcome:
+        """Return what became of ``payload``: an item for each refusal is not sent again."""
+        refused = min(len(self.messages), payload.items)
+        message = f"{len(self.messages)} refused, first: {self.messages[0]}" if refused else ""
+        return ExportOutcome(payload.items - refused, refused, message)
 
 
 def checked_endpoint(endpoint: str, tls: TlsConfig | None) -> str:

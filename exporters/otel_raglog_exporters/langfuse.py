@@ -14,7 +14,7 @@ from pathlib import Path
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import ConfigError, Unavailable
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import Answer, ApiClient, secret_of
+from otel_raglog_exporters.api_client import Answer, ApiClient, Refusals, secret_of
 from otel_raglog_exporters.endpoint import TlsConfig, shortened
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, StageOnSpan, read_verdicts
@@ -78,7 +78,7 @@ class LangfuseExporter:
         self._client.check_open()
         scores = [each for judged in read_verdicts(payload) for each in self._scores(judged)]
         now = datetime.fromtimestamp(self._clock.unix_nano() / 1e9, UTC).isoformat()
-        refused: list[str] = []
+        refusals = Refusals()
         for start in range(0, len(scores), _BATCH):
             batch = [
                 {
@@ -89,9 +89,8 @@ class LangfuseExporter:
                 }
                 for score in scores[start : start + _BATCH]
             ]
-            refused += _refusals(self._client.post(_PATH, {"batch": batch}))
-        message = f"{len(refused)} scores refused: {refused[0]}" if refused else ""
-        return ExportOutcome(payload.items, message=message)
+            refusals.messages += _refusals(self._client.post(_PATH, {"batch": batch}))
+        return refusals.outcome(payload)
 
     def close(self) -> None:
         """Close the connections."""

@@ -15,7 +15,7 @@ from typing import Any
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import Unavailable
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import ApiClient, secret_of, to_json
+from otel_raglog_exporters.api_client import ApiClient, Refusals, secret_of, to_json
 from otel_raglog_exporters.endpoint import TlsConfig
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, read_verdicts
@@ -81,24 +81,25 @@ class MlflowExporter:
         by_trace: dict[str, list[dict[str, object]]] = {}
         for judged in read_verdicts(payload):
             by_trace.setdefault(judged.trace_id, []).extend(_assessments(judged))
-        missing = given_up = 0
+        missing, refusals = 0, Refusals()
         for trace_id, assessments in by_trace.items():
-            if self._send(trace_id, assessments):
+            if self._send(trace_id, assessments, refusals):
                 self._awaited.pop(trace_id, None)
             elif self._may_come(trace_id):
                 missing += 1
             else:
-                given_up += 1
+                refusals.messages.append(f"trace {trace_id} was never stored")
         if missing:
             raise Unavailable(f"{missing} traces are not stored yet", _LOOK_AGAIN_SECONDS)
-        message = f"{given_up} traces were never stored" if given_up else ""
-        return ExportOutcome(payload.items, message=message)
+        return refusals.outcome(payload)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _send(self, trace_id: str, assessments: list[dict[str, object]]) -> bool:
+    def _send(
+        self, trace_id: str, assessments: list[dict[str, object]], refusals: Refusals
+    ) -> bool:
         """Return whether MLflow has the trace."""
         path = f"/api/3.0/mlflow/traces/tr-{trace_id}"
         found = self._client.send("GET", path, expected=frozenset({_NOT_FOUND}))
@@ -109,7 +110,12 @@ class MlflowExporter:
             if _signature(assessment) in there:
                 continue
             body = {**assessment, "trace_id": f"tr-{trace_id}"}
-            self._client.send("POST", f"{path}/assessments", to_json({"assessment": body}), _JSON)
+            content = to_json({"assessment": body})
+            refusals.attempt(
+                lambda content=content: self._client.send(
+                    "POST", f"{path}/assessments", content, _JSON
+                )
+            )
         return True
 
     def _may_come(self, trace_id: str) -> bool:

@@ -6,13 +6,13 @@ nothing here waits for spans. An annotation of the same target, name and identif
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from otel_raglog.clock import Clock
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import ApiClient, secret_of
+from otel_raglog_exporters.api_client import ApiClient, Refusals, secret_of
 from otel_raglog_exporters.endpoint import TlsConfig
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, StageOnSpan, read_verdicts
@@ -61,23 +61,32 @@ class PhoenixExporter:
     def export(self, payload: Payload) -> ExportOutcome:
         """Send the annotations of ``payload``; sent again, they replace themselves.
 
+        One that is refused costs itself alone.
+
         Raises:
             Unavailable: not now.
             Rejected: refused for good, as without a valid key.
         """
         self._client.check_open()
-        judged = read_verdicts(payload)
-        self._post("/v1/span_annotations", [each for one in judged for each in _of_span(one)])
-        self._post("/v1/trace_annotations", [each for one in judged for each in _of_trace(one)])
-        return ExportOutcome(payload.items)
+        judged, refusals = read_verdicts(payload), Refusals()
+        on_spans = [each for one in judged for each in _of_span(one)]
+        on_traces = [each for one in judged for each in _of_trace(one)]
+        self._post("/v1/span_annotations", on_spans, refusals)
+        self._post("/v1/trace_annotations", on_traces, refusals)
+        return refusals.outcome(payload)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _post(self, path: str, annotations: list[dict[str, object]]) -> None:
+    def _post(self, path: str, annotations: Sequence[object], refusals: Refusals) -> None:
         for start in range(0, len(annotations), _BATCH):
-            self._client.post(path, {"data": annotations[start : start + _BATCH]})
+            batch = annotations[start : start + _BATCH]
+            whole = Refusals()
+            if not whole.attempt(lambda batch=batch: self._client.post(path, {"data": batch})):
+                # Phoenix takes a batch whole or not at all: find whom it does not take.
+                for one in batch:
+                    refusals.attempt(lambda one=one: self._client.post(path, {"data": [one]}))
 
 
 def _of_span(judged: Judged) -> Iterator[dict[str, object]]:

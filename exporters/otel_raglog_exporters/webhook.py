@@ -19,7 +19,7 @@ from typing import Literal
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import ApiClient, secret_of, to_json
+from otel_raglog_exporters.api_client import ApiClient, Refusals, secret_of, to_json
 from otel_raglog_exporters.endpoint import TlsConfig
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, StageOnSpan, read_verdicts
@@ -77,12 +77,16 @@ class WebhookExporter:
             Rejected: refused for good.
         """
         self._client.check_open()
+        refusals = Refusals()
         for identifier, message in _messages(read_verdicts(payload)):
             if self._only_faulty and message["verdict"] != "faulty":
                 continue
             body = to_json(message)
-            self._client.send("POST", "", body, self._headers(identifier, body))
-        return ExportOutcome(payload.items)
+            headers = self._headers(identifier, body)
+            refusals.attempt(
+                lambda body=body, headers=headers: self._client.send("POST", "", body, headers)
+            )
+        return refusals.outcome(payload)
 
     def close(self) -> None:
         """Close the connections."""

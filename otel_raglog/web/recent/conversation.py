@@ -9,6 +9,7 @@ from otel_raglog.checks.reading import history_of, question_of, rewrites_of, tex
 from otel_raglog.checks.text.names import Name, names
 from otel_raglog.checks.text.words import WordIndex, words
 from otel_raglog.model import Report, RewriteKind, Run, Stage, StageVerdict
+from otel_raglog.report.wording import Wording, wording_of
 
 _LEANING = frozenset(
     [
@@ -76,26 +77,30 @@ class Told:
 
 
 def told_of(report: Report, *, content: bool) -> Told:
-    """Return what ``report`` tells about its turn."""
+    """Return what ``report`` tells about its turn, without words that are redacted."""
     run = report.run
+    wording = wording_of(run)
     rewritten = tuple(dict.fromkeys(t for step in run.rewriters for t in rewrites_of(step)))
     faulty = report.verdicts[Stage.REWRITER].verdict is StageVerdict.FAULTY
     return Told(
-        said=_said(report) if faulty else (),
-        referent=_referent(run, rewritten, content=content),
+        said=_said(report, wording) if faulty else (),
+        referent=_referent(run, rewritten, wording, content=content),
     )
 
 
-def _said(report: Report) -> tuple[tuple[str, str], ...]:
+def _said(report: Report, wording: Wording | None) -> tuple[tuple[str, str], ...]:
+    shown = (wording.measured(item) if wording else item for item in report.measurements)
     found = dict.fromkeys(
         (item.name, item.evidence)
-        for item in report.measurements
+        for item in shown
         if item.stage is Stage.REWRITER and item.evidence and item.value
     )
     return tuple(found)[:_MOST_SAID]
 
 
-def _referent(run: Run, rewrites: Sequence[str], *, content: bool) -> Referent | None:
+def _referent(
+    run: Run, rewrites: Sequence[str], wording: Wording | None, *, content: bool
+) -> Referent | None:
     question = question_of(run)
     before = _before(run)
     if question is None or not before or not rewrites:
@@ -117,7 +122,11 @@ def _referent(run: Run, rewrites: Sequence[str], *, content: bool) -> Referent |
         leans=_leans(question),
         named=len(distinct),
         kept=len(distinct) - len(lost),
-        names=tuple(name.text for name in lost) if content else (),
+        names=tuple(
+            name.text
+            for name in lost
+            if content and (wording is None or wording.may_show(name.text))
+        ),
     )
 
 

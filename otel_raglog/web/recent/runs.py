@@ -85,8 +85,8 @@ def keep(report: Report, clock: Clock, *, content: bool) -> KeptRun:
         sequence=0,
         run_id=run.run_id,
         trace_ids=tuple(t.hex() for t in dict.fromkeys((run.trace_id, *run.joined_traces)) if t),
-        service=run.service,
-        session_id=run.session_id,
+        service=run.shown.service,
+        session_id=run.shown.session_id,
         turn=run.turn,
         verdict=report.verdict,
         stages={

@@ -50,9 +50,11 @@ class RecentSetups:
         if not runs:
             return
         now = self._clock.monotonic()
+        shown = [run.shown for run in runs]
+        service = shown[0].service
         with self._lock:
-            window = self._windows.setdefault(runs[0].service, _Window())
-            self._windows.move_to_end(runs[0].service)
+            window = self._windows.setdefault(service, _Window())
+            self._windows.move_to_end(service)
             window.seen_at = now
             if window.passed >= _WINDOW and now < window.next_at:
                 return
@@ -61,10 +63,10 @@ class RecentSetups:
         with self._lock:
             if window.in_newer >= _WINDOW:
                 window.older, window.newer, window.in_newer = window.newer, SetupSummary(), 0
-            window.older.add(runs, explained, traces)
+            window.older.add(shown, explained, traces)
             # The first of all traces would be counted in both until the first turn of the window.
             if window.passed >= _WINDOW:
-                window.newer.add(runs, explained, traces)
+                window.newer.add(shown, explained, traces)
                 window.in_newer += 1
             window.passed += 1
             self._forget(now)

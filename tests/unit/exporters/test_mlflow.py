@@ -23,6 +23,7 @@ class Server:
     def __init__(self) -> None:
         self.has_trace = True
         self.kept: list[dict] = []
+        self.refused = ""
 
     def trace(self, request):
         if not self.has_trace:
@@ -31,6 +32,8 @@ class Server:
         return Response(json.dumps({"trace": {"trace_info": info}}))
 
     def add(self, request):
+        if request.get_json()["assessment"]["assessment_name"] == self.refused:
+            return Response("bad", 400)
         self.kept.append(request.get_json()["assessment"])
         return Response(json.dumps({"assessment": self.kept[-1]}))
 
@@ -108,8 +111,18 @@ def test_a_trace_that_never_comes_is_given_up_and_said(server, exporter, clock):
         exporter.export(judged_payload())
     clock.advance(31)
     outcome = exporter.export(judged_payload())
-    assert outcome.accepted + outcome.rejected == 3
-    assert "1 traces were never stored" in outcome.message
+    assert (outcome.accepted, outcome.rejected) == (2, 1)
+    assert "was never stored" in outcome.message
+
+
+def test_a_refused_assessment_costs_itself_alone(httpserver, server, exporter):
+    """The others are sent all the same."""
+    server.refused = "raglog.retriever"
+    outcome = exporter.export(judged_payload())
+    assert (outcome.accepted, outcome.rejected) == (2, 1)
+    names = {each["assessment_name"] for each in server.kept}
+    assert "raglog.run" in names
+    assert "raglog.retriever" not in names
 
 
 def test_spans_without_a_verdict_cost_no_request(httpserver, exporter):

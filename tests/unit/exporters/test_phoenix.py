@@ -79,6 +79,28 @@ def test_a_later_verdict_replaces_the_first(httpserver, connect):
     assert posted(httpserver, TRACES)[-1]["annotator_kind"] == "LLM"
 
 
+def test_a_refused_annotation_costs_itself_alone(httpserver):
+    """Phoenix refuses the batch that it is in; the others are sent again without it."""
+    taken = []
+
+    def answer(request):
+        names = [each["name"] for each in request.get_json()["data"]]
+        if "raglog.retriever" in names:
+            return Response("no such name", 422)
+        taken.extend(names)
+        return Response("{}")
+
+    httpserver.expect_request(SPANS).respond_with_handler(answer)
+    httpserver.expect_request(TRACES).respond_with_json({"data": []})
+    exporter = PhoenixExporter(PhoenixConfig(endpoint=httpserver.url_for("/")))
+    outcome = exporter.export(judged_payload())
+    exporter.close()
+    assert (outcome.accepted, outcome.rejected) == (2, 1)
+    assert "no such name" in outcome.message
+    assert "raglog.retriever.verdict" in taken
+    assert len(posted(httpserver, TRACES)) == 1
+
+
 def test_spans_without_a_verdict_cost_no_request(httpserver, connect):
     """They are accepted: there is nothing to say about them."""
     assert connect().export(plain_payload()) == ExportOutcome(1)

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from kept_runs import kept, report, store
+from kept_runs import follow_up, kept, report, store
 
 from otel_raglog.clock import ManualClock
-from otel_raglog.model import FaultType, RunVerdict, Stage, StageVerdict, Tier, present
+from otel_raglog.model import FaultType, Message, RunVerdict, Stage, StageVerdict, Tier, present
 from otel_raglog.report.json_report import to_json
 
 RETRIEVER = {Stage.RETRIEVER: FaultType.NO_RELEVANT_CHUNK}
@@ -51,6 +51,24 @@ def test_a_joined_run_is_found_by_each_of_its_traces():
     traces = (b"\x01" * 16, b"\x02" * 16)
     found = kept(report(1, trace_id=traces[0], joined_traces=traces))
     assert found.trace_ids == tuple(trace.hex() for trace in traces)
+
+
+def test_what_is_redacted_is_not_kept():
+    """Neither in the report nor in what a session tells beside it."""
+    said = (("user", "Is the Brightwater in dock?"), ("assistant", "Yes."))
+    made = follow_up(1, "When does it leave?", "departure times", said)
+    assert "Brightwater" in str(kept(made))
+    view = replace(
+        made.run,
+        service="[redacted]",
+        session_id="[redacted]",
+        history=present(
+            (Message("user", "Is the [redacted] in dock?"), Message("assistant", "Yes."))
+        ),
+    )
+    found = kept(replace(made, run=replace(made.run, view=view)))
+    assert "Brightwater" not in f"{found} {found.report()}"
+    assert (found.service, found.session_id) == ("[redacted]", "[redacted]")
 
 
 def test_texts_that_are_no_unicode_are_kept_all_the_same():
