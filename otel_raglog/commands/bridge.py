@@ -20,6 +20,7 @@ from otel_raglog.commands.analyze import OutputFormat, report_problems
 from otel_raglog.commands.bridge_environment import find_mitmdump
 from otel_raglog.commands.bridge_mappings import mappings_app
 from otel_raglog.commands.bridge_options import (
+    check_addresses,
     check_mitmproxy_options,
     check_own_options,
     parse_settings,
@@ -149,6 +150,9 @@ def run(
         sys.stdout.write(json.dumps([str(program), *arguments]) + "\n")
         return
     check_mitmproxy_options(program, typed)
+    check_addresses(
+        [("--listen", listen), *(("--front", each.partition("=")[0]) for each in front or ())]
+    )
     _say(f"starting the proxy; then start the pipeline with HTTP_PROXY=HTTPS_PROXY=http://{listen}")
     for each in front or ():
         _say(f"in front of the pipeline: {each}")

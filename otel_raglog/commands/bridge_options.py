@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,30 @@ def parse_settings(typed: Sequence[str]) -> list[Setting]:
         if not equals or not name:
             raise typer.BadParameter(f"{each!r} is no NAME=VALUE", param_hint="--set")
     return [(name, value) for name, _, value in parted]
+
+
+def check_addresses(addresses: Sequence[Setting]) -> None:
+    """Do nothing if each address, beside the flag that gives it, can be listened on.
+
+    Raises:
+        BadParameter: One is given twice, or taken; names the flag.
+    """
+    seen: set[str] = set()
+    for flag, address in addresses:
+        if address in seen:
+            raise typer.BadParameter(f"{address} is given twice", param_hint=flag)
+        seen.add(address)
+        host, _, port = address.rpartition(":")
+        host = host.strip("[]")
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, int(port)))
+            except OSError as error:
+                raise typer.BadParameter(
+                    f"cannot listen on {address}: {error.strerror or error}", param_hint=flag
+                ) from None
 
 
 def check_own_options(

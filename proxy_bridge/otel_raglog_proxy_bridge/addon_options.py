@@ -245,7 +245,7 @@ class _Typed:
         try:
             return target_of(typed, headers)
         except ValueError as error:
-            raise BadOption(f"raglog_endpoint: {typed!r} is {error}") from None
+            raise BadOption(f"raglog_endpoint: {typed!r}: {error}") from None
 
     def header(self, typed: str) -> tuple[str, str]:
         name, equals, value = typed.partition("=")

@@ -21,6 +21,8 @@ from otel_raglog_proxy_bridge.safety import RawCall
 _LOG = logging.getLogger(__name__)
 _EVENT_BYTES = 1024
 _LEAST_SECONDS = 0.2
+_HELD_SECONDS = 65.0
+"""So long a process may hold a call: a run without an answer waits a minute for one."""
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from otel_raglog_proxy_bridge.capture_process import main; sys.exit(main())"
@@ -39,8 +41,8 @@ class Handover:
     """Hands events to a process that makes spans of them, and never holds anybody up.
 
     ``begin``, ``put`` and ``forget`` neither wait nor raise: what does not fit is dropped and
-    counted. A process that ends is replaced; what it held is lost, and calls are dropped and
-    counted until the next one is there.
+    counted. A process that ends is replaced; what it held is lost (the calls that it may have held are
+    counted as ``lost_at_most``), and calls are dropped and counted until the next one is there.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Handover:
         ]
         self._counts: Counter[str] = Counter()
         self._told: dict[str, int] = {}
+        self._given: deque[float] = deque()  # when the process that is there was given its calls
 
     def start(self) -> None:
         """Begin to hand over."""
@@ -131,6 +134,9 @@ class Handover:
             if not self._is_there() or not self._write(frame_of(event)):
                 reason = "shutdown" if self._over else "no_process"
                 self._counts[f"dropped_{reason}"] += isinstance(event, RawCall)
+            elif isinstance(event, RawCall):
+                self._given.append(self._clock())
+                self._forget_settled()
         self._end_input()
 
     def _end_input(self) -> None:
@@ -155,7 +161,7 @@ class Handover:
             if self._process.poll() is None:
                 return True
             self._end_input()
-            _LOG.warning("raglog: the capturing process ended (%s)", self._process.returncode)
+            self._tell_end(self._process.returncode)
             self._process = None
         if self._over or self._clock() < self._next_start:
             return False
@@ -169,6 +175,23 @@ class Handover:
         self._threads.append(reader)
         reader.start()
         return self._write((headed(self._values),))
+
+    def _tell_end(self, status: int) -> None:
+        self._forget_settled()
+        lost = len(self._given)
+        self._given.clear()
+        self._counts["lost_at_most"] += lost
+        _LOG.warning(
+            "raglog: the capturing process ended (%s); of the last minute's calls up to %d are lost, and "
+            "another process is started",
+            status,
+            lost,
+        )
+
+    def _forget_settled(self) -> None:
+        now = self._clock()
+        while self._given and now - self._given[0] > _HELD_SECONDS:
+            self._given.popleft()
 
     def _write(self, parts: tuple[bytes, ...]) -> bool:
         assert self._process is not None  # noqa: S101

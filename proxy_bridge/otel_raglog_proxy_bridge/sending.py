@@ -272,13 +272,17 @@ class SpanSender:
             first = reason not in self._failing
             self._failing.add(reason)
         if first:
-            _LOG.warning("raglog: sending spans to %s: %s", self._target.host, reason)
+            _LOG.warning(
+                "raglog: sending spans to %s:%d: %s", self._target.host, self._target.port, reason
+            )
 
     def _recovered(self) -> None:
         with self._changed:
             failing, self._failing = self._failing, set()
         if failing:
-            _LOG.info("raglog: spans are taken by %s again", self._target.host)
+            _LOG.warning(
+                "raglog: spans are taken by %s:%d again", self._target.host, self._target.port
+            )
 
 
 def _span_count(resource_spans: Mapping[str, object]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import typer
 
 from otel_raglog.commands.bridge_options import (
+    check_addresses,
     check_mitmproxy_options,
     check_own_options,
     parse_settings,
@@ -75,3 +77,22 @@ def test_a_program_that_cannot_be_asked_is_said(tmp_path):
     """It could not be started either."""
     with pytest.raises(typer.BadParameter, match="mitmdump"):
         check_mitmproxy_options(tmp_path / "mitmdump", [("block_global", "false")])
+
+
+def test_an_address_that_is_taken_names_its_flag():
+    """Before mitmproxy says it in its own words."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(typer.BadParameter, match=f"cannot listen on {address}") as caught:
+            check_addresses([("--front", address)])
+    assert caught.value.param_hint == "--front"
+    check_addresses([("--front", address)])
+
+
+def test_an_address_for_two_proxies_is_refused():
+    """One of them could not be had."""
+    with pytest.raises(typer.BadParameter, match="given twice") as caught:
+        check_addresses([("--listen", "127.0.0.1:18099"), ("--front", "127.0.0.1:18099")])
+    assert caught.value.param_hint == "--front"

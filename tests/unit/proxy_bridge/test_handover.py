@@ -77,7 +77,11 @@ def test_a_process_that_is_killed(caplog):
         handover.put(chat_call("c", "Why again?"))
         sidecar.wait_for(lambda: "Why again?" in json.dumps(sidecar.spans))
         handover.close(20)
-    assert caplog.text.count("the capturing process ended (-9)") == 1
+    assert (
+        caplog.text.count("the capturing process ended (-9); of the last minute's calls up to 1 ")
+        == 1
+    )
+    assert handover.counts["lost_at_most"] == 1
     assert handover.counts.get("dropped_no_process", 0) <= next(numbers)
 
 

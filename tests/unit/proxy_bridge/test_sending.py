@@ -68,7 +68,7 @@ def test_what_may_succeed_later_is_tried_again(status, caplog):
         wait_until(lambda: sender.counts.get("sent") == 1)
         sender.close(10)
     assert len(sidecar.requests) == 4
-    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
     assert f"status {status}" in caplog.text
 
 
