@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -111,11 +112,8 @@ class MlflowExporter:
                 continue
             body = {**assessment, "trace_id": f"tr-{trace_id}"}
             content = to_json({"assessment": body})
-            refusals.attempt(
-                lambda content=content: self._client.send(
-                    "POST", f"{path}/assessments", content, _JSON
-                )
-            )
+            send = partial(self._client.send, "POST", f"{path}/assessments", content, _JSON)
+            refusals.attempt(send)
         return True
 
     def _may_come(self, trace_id: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from otel_raglog.clock import Clock
@@ -83,10 +84,10 @@ class PhoenixExporter:
         for start in range(0, len(annotations), _BATCH):
             batch = annotations[start : start + _BATCH]
             whole = Refusals()
-            if not whole.attempt(lambda batch=batch: self._client.post(path, {"data": batch})):
+            if not whole.attempt(partial(self._client.post, path, {"data": batch})):
                 # Phoenix takes a batch whole or not at all: find whom it does not take.
                 for one in batch:
-                    refusals.attempt(lambda one=one: self._client.post(path, {"data": [one]}))
+                    refusals.attempt(partial(self._client.post, path, {"data": [one]}))
 
 
 def _of_span(judged: Judged) -> Iterator[dict[str, object]]:

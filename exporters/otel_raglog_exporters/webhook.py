@@ -13,6 +13,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -83,9 +84,7 @@ class WebhookExporter:
                 continue
             body = to_json(message)
             headers = self._headers(identifier, body)
-            refusals.attempt(
-                lambda body=body, headers=headers: self._client.send("POST", "", body, headers)
-            )
+            refusals.attempt(partial(self._client.send, "POST", "", body, headers))
         return refusals.outcome(payload)
 
     def close(self) -> None:
