@@ -1,6 +1,6 @@
 #!/bin/sh
 # Try the service against real backends and applications, which get environments of their own (2 GB) beside .venv.
-# Prometheus and Alertmanager come from Debian, where we are root; else their tests are skipped.
+# Prometheus, Alertmanager and Chromium come from Debian, where we are root; else their tests are skipped.
 # Usage: scripts/e2e.sh [PYTEST ARGUMENTS]
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,18 +23,20 @@ fi
 
 PYTHON="${PYTHON:-.venv/bin/python}" tests/apps/environment.sh
 
-if ! command -v promtool > /dev/null || ! command -v prometheus-alertmanager > /dev/null; then
+if ! command -v promtool > /dev/null || ! command -v prometheus-alertmanager > /dev/null ||
+    ! command -v chromium > /dev/null; then
     if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
-        echo "e2e: installing Prometheus and Alertmanager"
+        echo "e2e: installing Prometheus, Alertmanager and Chromium"
         { apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
-            --no-install-recommends prometheus prometheus-alertmanager; } > /dev/null 2>&1 ||
+            --no-install-recommends prometheus prometheus-alertmanager chromium; } > /dev/null 2>&1 ||
             echo "e2e: they could not be installed: their tests are skipped" >&2
         # The tests start their own; Debian's would only take the usual ports.
         if [ -d /run/systemd/system ]; then
             systemctl disable --now --quiet prometheus prometheus-alertmanager || true
         fi
     else
-        echo "e2e: no Prometheus here (Debian: prometheus prometheus-alertmanager): its tests are skipped" >&2
+        echo "e2e: not all of Debian's prometheus, prometheus-alertmanager and chromium are here:" \
+            "tests of what is missing are skipped" >&2
     fi
 fi
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from browser import chromium, texts_of
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
@@ -27,6 +28,7 @@ from otel_raglog.model import WireSpan
 
 ARRIVAL_SECONDS = 60.0
 PAGE = 100
+PICTURES = Path(__file__).resolve().parents[2] / "build" / "e2e"
 EVALUATION_EVENT = "gen_ai.evaluation.result"
 
 
@@ -70,6 +72,7 @@ class Arrival:
     at_sink: list[Stored]
     at_backend: list[Stored]
     notes: list[Note]
+    page: list[str]
     planted: list[dict[str, Any]]
     forwarded: float
     lost: float
@@ -87,6 +90,10 @@ class RealBackend:
     read: Callable[[], list[Stored]]
     verdicts: object
     notes: Callable[[Sequence[Stored]], list[Note]]
+    scores_apart: bool = False
+    """Whether a verdict's score is a note of its own."""
+    page: Callable[[str], str] | None = None
+    """The address of the page that shows a trace, where we know it."""
 
 
 @pytest.fixture(scope="module", params=["phoenix", "mlflow"])
@@ -118,10 +125,12 @@ def replayed(backend: RealBackend, folder: Path) -> Arrival:
         # A backend may store what it has acknowledged a little later.
         wait_until(lambda: len(backend.read()) >= len(sent), ARRIVAL_SECONDS)
         stored = backend.read()
-        expected = sum(note_count(span) for span in stored)
+        expected = sum(note_count(span, backend) for span in stored)
         wait_until(lambda: len(backend.notes(stored)) >= expected, ARRIVAL_SECONDS)
+        notes = backend.notes(stored)
         return Arrival(
-            notes=backend.notes(stored),
+            notes=notes,
+            page=seen_page(backend, notes, folder),
             sent=[from_wire(span) for span in sent],
             at_sink=[from_wire(span) for span in sink.spans],
             at_backend=stored,
@@ -152,6 +161,8 @@ def running_phoenix(folder: Path) -> Iterator[RealBackend]:
             lambda: read_phoenix(base),
             {"kind": "phoenix", "endpoint": base},
             lambda spans: read_annotations(base, spans),
+            scores_apart=True,
+            page=lambda trace_id: f"{base}/redirects/traces/{trace_id}",
         )
 
 
@@ -173,9 +184,24 @@ def read_phoenix(base: str) -> list[Stored]:
     return spans
 
 
-def note_count(span: Stored) -> int:
-    """Return how many notes a span's verdicts are, at least."""
-    return len(span.evaluations) + ("raglog.detector.version" in span.verdicts)
+def seen_page(backend: RealBackend, notes: Sequence[Note], folder: Path) -> list[str]:
+    """Return the texts of the page of a faulty run's trace, and keep its picture in build/e2e."""
+    if backend.page is None or chromium() is None:
+        return []
+    trace_id = next(
+        note.target for note in notes if note.kind == "trace" and note.label == "faulty"
+    )
+    return [trace_id, *texts_of(backend.page(trace_id), folder, PICTURES / "phoenix.png")]
+
+
+def note_count(span: Stored, backend: RealBackend) -> int:
+    """Return how many notes a span's verdicts are."""
+    scores = sum("gen_ai.evaluation.score.value" in event for event in span.evaluations)
+    return (
+        len(span.evaluations)
+        + scores * backend.scores_apart
+        + ("raglog.detector.version" in span.verdicts)
+    )
 
 
 def read_annotations(base: str, spans: Sequence[Stored]) -> list[Note]:

@@ -9,6 +9,8 @@ import pytest
 
 from otel_raglog.model import RunVerdict, Stage, StageVerdict
 
+STAGE_NAMES = frozenset(f"raglog.{stage}" for stage in Stage)
+
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -115,6 +117,30 @@ def test_the_backend_s_own_notes_tell_each_verdict(arrival):
     runs = sorted((note.target, note.label) for note in arrival.notes if note.kind == "trace")
     tops = [span for span in arrival.at_backend if "raglog.detector.version" in span.verdicts]
     assert runs == sorted((top.trace_id, top.verdicts["raglog.run.verdict"]) for top in tops)
+
+
+def test_people_see_the_verdicts_on_the_right_spans(arrival):
+    """On the page of a faulty run's trace: its verdict, and a chip of each stage below its span."""
+    if not arrival.page:
+        pytest.skip("no Chromium here, or a backend whose pages we do not know")
+    trace_id, *texts = arrival.page
+    spans = [span for span in arrival.at_backend if span.trace_id == trace_id]
+    names, chips, last = {span.name for span in spans}, set(), ""
+    for text in texts:
+        if text in names:
+            last = text
+        elif text in STAGE_NAMES:
+            chips.add((last, text))
+    expected = {
+        (span.name, event["gen_ai.evaluation.name"])
+        for span in spans
+        for event in span.evaluations
+        if "gen_ai.evaluation.score.value" in event
+    }
+    assert chips == expected
+    # Other traces are listed beside it.
+    about_it = texts[texts.index(trace_id) :]
+    assert about_it[about_it.index("raglog.run") + 1] == "faulty"
 
 
 def places(spans):
