@@ -39,13 +39,19 @@ class CapturedRequests:
     def in_words(self, name: str) -> str:
         """Return a sentence on the calls of file ``name``."""
         irrelevant = sum(read.reading is None for read in self.reads)
-        parts = [f"{len(self.reads)} calls, {len(self.batches)} runs", f"{irrelevant} irrelevant"]
+        runs = sum(run.is_rag for run in self.runs)
+        counted = f"{_count(len(self.reads), 'call')}, {_count(runs, 'run')}"
+        parts = [counted, f"{irrelevant} irrelevant"]
         if self.undecided:
             parts.append(f"of which {self.undecided} nobody could tell")
         if self.stray:
             counts = ", ".join(f"{count} {stage}" for stage, count in sorted(self.stray.items()))
             parts.append(f"of no run: {counts}")
         return f"{name}: {'; '.join(parts)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def to_requests(

@@ -135,7 +135,8 @@ def run(
         own["raglog_asker"] = "otel_raglog.bridging:asker_from_config"
     typed = parse_settings(option or ())
     check_own_options(typed, flags, own)
-    arguments = ["--set", "termlog_verbosity=alert", "-s", str(addon_path())]
+    verbosity = [] if "termlog_verbosity" in dict(typed) else ["--set", "termlog_verbosity=alert"]
+    arguments = [*verbosity, "-s", str(addon_path())]
     for mode in modes:
         arguments += ["--mode", mode]
     settings = {name: value for name, (_, value) in flags.items()} | {
@@ -157,7 +158,12 @@ def run(
     for each in front or ():
         _say(f"in front of the pipeline: {each}")
     sys.stderr.flush()
-    os.execv(program, [str(program), *arguments])  # noqa: S606  signals reach mitmproxy itself
+    try:
+        os.execv(program, [str(program), *arguments])  # noqa: S606  signals reach mitmproxy itself
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{program} cannot be started: {error.strerror}", param_hint="--mitmdump"
+        ) from None
 
 
 @bridge_app.command()

@@ -272,10 +272,14 @@ def _naming_the_option() -> contextlib.AbstractContextManager[None]:
 
 def _chosen(entries: Sequence[Entry], which: str) -> Entry:
     """Return the mapping of a number, a name, or the only one whose name holds ``which``."""
-    if which.isdecimal() and len(which) <= _MOST_DIGITS and 1 <= int(which) <= len(entries):
+    is_number = which.isdecimal()
+    if is_number and len(which) <= _MOST_DIGITS and 1 <= int(which) <= len(entries):
         return entries[int(which) - 1]
     found = [entry for entry in entries if entry.name == which] or [
-        entry for entry in entries if which and which in entry.name
+        # A number that is not in the list is no part of a port.
+        entry
+        for entry in entries
+        if which and not is_number and which in entry.name
     ]
     if len(found) != 1:
         known = "; ".join(f"{number} {entry.name}" for number, entry in enumerate(entries, 1))

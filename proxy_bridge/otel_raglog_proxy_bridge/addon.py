@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import logging
+import re
 import secrets
 import sys
 import time
@@ -56,6 +57,8 @@ _LARGEST_BUFFERED = 256 * 1024
 _MOST_OPEN = 10_000
 _SWITCHING_PROTOCOLS = 101
 _CLOSE_SECONDS = 10.0
+_LOSS = re.compile(r"dropped|rejected|lost|errors")
+"""What counts of things that did not arrive are called."""
 
 Arguments = ParamSpec("Arguments")
 
@@ -158,7 +161,9 @@ class RaglogCapture:
             return
         self.worker.close(_CLOSE_SECONDS)
         told = {**self.counts, **self.worker.counts}
-        _LOG.info("raglog: %s", ", ".join(f"{name} {told[name]}" for name in sorted(told)))
+        is_loss = any(count and _LOSS.search(name) for name, count in told.items())
+        counts = ", ".join(f"{name} {told[name]}" for name in sorted(told))
+        _LOG.log(logging.WARNING if is_loss else ALERT, "raglog: %s", counts or "no calls")
 
     # ------------------------------------------------------------------- the flows
 

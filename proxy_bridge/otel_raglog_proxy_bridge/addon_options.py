@@ -24,6 +24,7 @@ from otel_raglog_proxy_bridge.telling import tellers
 
 _LOG = logging.getLogger(__name__)
 _ENDPOINT = "http://127.0.0.1:4318"
+_LONGEST_SECONDS = 3600
 
 
 class BadOption(ValueError):
@@ -236,8 +237,10 @@ class _Typed:
             found = float(typed)
         except ValueError:
             found = math.nan
-        if not 0 < found < math.inf:
-            raise BadOption(f"{name}: {typed!r} is no number of seconds above 0")
+        if not 0 < found <= _LONGEST_SECONDS:
+            raise BadOption(
+                f"{name}: {typed!r} is no number of seconds above 0, {_LONGEST_SECONDS} at most"
+            )
         return found
 
     def target(self, headers: Sequence[tuple[str, str]]) -> Target:

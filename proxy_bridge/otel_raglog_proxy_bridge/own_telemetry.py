@@ -99,13 +99,16 @@ def is_telemetry(
     """Return whether a request exports spans, metrics, logs, errors or usage to a backend.
 
     Names of ``request_headers`` are lower-case. ``own_endpoints`` are URLs to which the bridge
-    itself sends: whatever goes to their host and port is telemetry. An unreadable URL is none.
+    itself sends: what goes there as a signal is telemetry, whatever it says it is. Other paths of the
+    same host may be a gateway's. An unreadable URL is none.
     """
     try:
         parts = urlsplit(url)
         here = _address(url)
         host = (parts.hostname or "").rstrip(".")
-        if any(here == _address(endpoint) for endpoint in own_endpoints):
+        if _SIGNAL.search(parts.path) is not None and any(
+            here == _address(endpoint) for endpoint in own_endpoints
+        ):
             return True
     except ValueError:
         return False

@@ -59,6 +59,6 @@ def test_a_sentence_says_what_became_of_the_calls():
     odd = post(900, "/odd", {"a": 1}, {"b": 2})
     models = Call("m", "GET", "http://h/v1/models", 200, started_ns=1, ended_ns=2)
     words = captured([*rag_calls(), chat(500), odd, models]).in_words("x.har")
-    assert words.startswith("x.har: 5 calls, 1 runs")
+    assert words.startswith("x.har: 5 calls, 1 run; ")
     assert "irrelevant" in words
     assert "of no run: 1 llm" in words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -66,6 +67,13 @@ def test_classify_wants_captured_calls(tmp_path):
     done = run("bridge", "classify", record)
     assert done.exit_code == 2
     assert "no captured calls" in done.output
+
+
+def test_classify_and_analyze_count_the_same_runs():
+    """A call of no run is no run of its own."""
+    told = [run(*command, SEQUENCE).stderr for command in (("bridge", "classify"), ("analyze",))]
+    counts = [re.search(r"(\d+) calls?, (\d+) runs?;", text).groups() for text in told]
+    assert counts[0] == counts[1]
 
 
 def test_a_lone_chat_is_of_no_role(tmp_path):
@@ -417,6 +425,13 @@ def test_what_run_gives_by_itself_can_be_given_otherwise():
     command = command_of("--set", f"raglog_python={sys.executable}", "--mitmdump", sys.executable)
     given = [each for each in command if each.startswith("raglog_python=")]
     assert given == [f"raglog_python={sys.executable}"]
+
+
+def test_a_verbosity_of_one_s_own_takes_the_place_of_ours():
+    """mitmproxy takes one alone."""
+    command = command_of("--set", "termlog_verbosity=debug", "--mitmdump", sys.executable)
+    given = [each for each in command if each.startswith("termlog_verbosity=")]
+    assert given == ["termlog_verbosity=debug"]
 
 
 def test_a_mitmdump_that_is_not_there_is_said(tmp_path):

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,16 @@ def test_one_mapping_is_shown_with_its_expressions_and_versions(store, run):
     assert "collection" not in run("show", "1", "--version", "1", "--format", "json")
     run("show", "9", fails="no mapping is '9'; there are: 1 POST search")
     run("show", "1", "--version", "7", fails="no version 7")
+
+
+@pytest.mark.parametrize("which", ["0", "7", "8000", "99"])
+def test_a_number_that_is_not_in_the_list_is_no_part_of_a_name(store, run, which):
+    """It would choose a mapping by its port, and an edit would replace that."""
+    match = replace(Match.of(search_call()), host="10.0.0.7:8000")
+    store.add(
+        CallMapping(CallStage.RETRIEVER, match, SEARCH_EXPRESSIONS, Origin.STRUCTURE, THEN, "why")
+    )
+    run("show", which, fails=f"no mapping is '{which}'")
 
 
 def test_a_shown_mapping_can_be_edited_and_given_back(store, run, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 
 import pytest
@@ -168,7 +169,7 @@ def test_what_is_not_captured(capture):
     capture.context.configure(capture, raglog_ignore_hosts=[r"\.internal$"])
     flows = [
         flow_of(url="http://otel:4318/v1/traces"),
-        flow_of(url="http://127.0.0.1:4318/anything"),
+        flow_of(url="http://127.0.0.1:4318/v1/logs"),
         flow_of(url="http://db.internal/query", content_length="300000"),
     ]
     connect = flow_of()
@@ -195,6 +196,26 @@ def test_hooks_never_raise(capture, caplog):
     assert capture.counts["hook_errors_RuntimeError"] == 3
     assert caplog.text.count("requestheaders failed: RuntimeError at ") == 1
     assert "secret of the flow" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("counts", "level"),
+    [
+        ({"calls": 4, "spans_sent": 5}, "ALERT"),
+        ({"calls": 4, "spans_dropped_shutdown": 5}, "WARNING"),
+        ({"spans_rejected": 1}, "WARNING"),
+        ({"lost_at_most": 1}, "WARNING"),
+        ({"spans_dropped_shutdown": 0}, "ALERT"),
+    ],
+)
+def test_what_was_lost_is_told_at_the_end(capture, caplog, counts, level):
+    """At any verbosity that warnings have; the counts alone where single calls are not told."""
+    caplog.set_level(logging.INFO)
+    capture.worker.counts, capture.worker.close = counts, lambda _seconds: None
+    capture.done()
+    (record,) = caplog.records
+    assert record.levelname == level
+    assert all(f"{name} {count}" in record.message for name, count in counts.items())
 
 
 def test_before_it_runs():

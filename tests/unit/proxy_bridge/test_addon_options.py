@@ -76,6 +76,7 @@ def test_everything():
         ("raglog_quiet_seconds", "soon"),
         ("raglog_quiet_seconds", "nan"),
         ("raglog_quiet_seconds", "0"),
+        ("raglog_quiet_seconds", "1e300"),
         ("raglog_ignore_hosts", ["*"]),
     ],
 )

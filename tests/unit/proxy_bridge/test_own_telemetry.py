@@ -59,8 +59,9 @@ def test_no_telemetry(method, url):
 
 
 def test_the_bridges_own_endpoint():
-    """Whatever goes to the sidecar's host and port is telemetry, under either name of it."""
+    """Its signals are telemetry whatever they say they are; a gateway may have calls beside them."""
     own = ("http://127.0.0.1:4318",)
-    assert is_telemetry("POST", "http://localhost:4318/x", {}, own)
-    assert not is_telemetry("POST", "http://localhost:4319/x", {}, own)
-    assert is_telemetry("GET", "https://raglog:443/", {}, ("https://raglog/v1/traces",))
+    assert is_telemetry("POST", "http://localhost:4318/v1/logs", {}, own)
+    assert not is_telemetry("POST", "http://localhost:4319/v1/logs", {}, own)
+    assert not is_telemetry("POST", "http://localhost:4318/v1/chat/completions", {}, own)
+    assert is_telemetry("GET", "https://raglog:443/otlp/v1/traces", {}, ("https://raglog/otlp",))
