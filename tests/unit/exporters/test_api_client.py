@@ -9,7 +9,8 @@ from werkzeug import Response
 
 from otel_raglog.clock import ManualClock
 from otel_raglog.errors import ConfigError, Rejected, Unavailable
-from otel_raglog_exporters.api_client import ApiClient, checked_endpoint, secret_of
+from otel_raglog.model import Payload, Signal
+from otel_raglog_exporters.api_client import ApiClient, Refusals, checked_endpoint, secret_of
 from otel_raglog_exporters.endpoint import TlsConfig
 
 
@@ -120,3 +121,30 @@ def test_a_file_without_a_secret_is_refused(tmp_path, content):
     for path in (file, Path("/no/such/file")):
         with pytest.raises(ConfigError, match="key_file"):
             secret_of("key", "", path)
+
+
+def test_a_refusal_costs_itself_and_is_counted():
+    """The others go on; of several the first is quoted."""
+    refusals = Refusals()
+
+    def refuse():
+        raise Rejected("HTTP 422: no", "http_422")
+
+    assert refusals.attempt(lambda: None)
+    assert not refusals.attempt(refuse)
+    assert not refusals.attempt(refuse)
+    outcome = refusals.outcome(Payload(Signal.TRACES, b"x", 5))
+    assert (outcome.accepted, outcome.rejected) == (3, 2)
+    assert outcome.message == "2 refused, first: HTTP 422: no"
+    assert Refusals().outcome(Payload(Signal.TRACES, b"x", 5)).accepted == 5
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+def test_a_refusal_of_the_caller_is_one_of_everything(status):
+    """A wrong key or address: nothing would be taken, and nothing is to be lost by that."""
+
+    def refuse():
+        raise Rejected("no", f"http_{status}")
+
+    with pytest.raises(Rejected):
+        Refusals().attempt(refuse)
