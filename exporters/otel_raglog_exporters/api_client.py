@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import httpx2
@@ -125,6 +125,53 @@ class ApiClient:
         """Close the connections."""
         self._closed = True
         self._client.close()
+
+
+class ApiOptions(Protocol):
+    """What the options of every kind of exporter to an API have in common."""
+
+    @property
+    def endpoint(self) -> str:
+        """The API's address."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers of every request."""
+        ...
+
+    @property
+    def timeout_seconds(self) -> float:
+        """How long to wait for an answer."""
+        ...
+
+    @property
+    def tls(self) -> TlsConfig | None:
+        """Whom to trust, and who we are."""
+        ...
+
+    @property
+    def proxy_from_environment(self) -> bool:
+        """Whether ``HTTPS_PROXY`` and its like count."""
+        ...
+
+
+def client_of(
+    options: ApiOptions, own_headers: Mapping[str, str], clock: Clock | None
+) -> ApiClient:
+    """Return the client that an exporter's options ask for; ``own_headers`` win over theirs.
+
+    Raises:
+        ConfigError: an option is wrong.
+    """
+    return ApiClient(
+        options.endpoint,
+        {**options.headers, **own_headers},
+        timeout_seconds=options.timeout_seconds,
+        tls=options.tls,
+        proxy_from_environment=options.proxy_from_environment,
+        clock=clock,
+    )
 
 
 class Refusals:

@@ -14,7 +14,7 @@ from pathlib import Path
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import ConfigError, Unavailable
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import Answer, ApiClient, Refusals, secret_of
+from otel_raglog_exporters.api_client import Answer, Refusals, client_of, secret_of
 from otel_raglog_exporters.endpoint import TlsConfig, shortened
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, StageOnSpan, read_verdicts
@@ -57,14 +57,7 @@ class LangfuseExporter:
             if not value:
                 raise ConfigError(f"{option}: a project's key is needed")
         pair = base64.b64encode(f"{config.public_key}:{secret}".encode()).decode()
-        self._client = ApiClient(
-            config.endpoint,
-            {**config.headers, "authorization": f"Basic {pair}"},
-            timeout_seconds=config.timeout_seconds,
-            tls=config.tls,
-            proxy_from_environment=config.proxy_from_environment,
-            clock=clock,
-        )
+        self._client = client_of(config, {"authorization": f"Basic {pair}"}, clock)
 
     def export(self, payload: Payload) -> ExportOutcome:
         """Send the scores of ``payload``; sent again, they replace themselves.

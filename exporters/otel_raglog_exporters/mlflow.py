@@ -16,7 +16,7 @@ from typing import Any
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import Unavailable
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import ApiClient, Refusals, secret_of, to_json
+from otel_raglog_exporters.api_client import Refusals, client_of, secret_of, to_json
 from otel_raglog_exporters.endpoint import TlsConfig
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, read_verdicts
@@ -62,14 +62,7 @@ class MlflowExporter:
         self._lock = Lock()
         token = secret_of("token", config.token, config.token_file)
         own = {"authorization": f"Bearer {token}"} if token else {}
-        self._client = ApiClient(
-            config.endpoint,
-            {**config.headers, **own},
-            timeout_seconds=config.timeout_seconds,
-            tls=config.tls,
-            proxy_from_environment=config.proxy_from_environment,
-            clock=clock,
-        )
+        self._client = client_of(config, own, clock)
 
     def export(self, payload: Payload) -> ExportOutcome:
         """Send the assessments of ``payload`` that MLflow does not have yet.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from otel_raglog.clock import Clock
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import ApiClient, Refusals, secret_of
+from otel_raglog_exporters.api_client import Refusals, client_of, secret_of
 from otel_raglog_exporters.endpoint import TlsConfig
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, StageOnSpan, read_verdicts
@@ -50,14 +50,7 @@ class PhoenixExporter:
         self.name = config.name
         key = secret_of("api_key", config.api_key, config.api_key_file)
         own = {"authorization": f"Bearer {key}"} if key else {}
-        self._client = ApiClient(
-            config.endpoint,
-            {**config.headers, **own},
-            timeout_seconds=config.timeout_seconds,
-            tls=config.tls,
-            proxy_from_environment=config.proxy_from_environment,
-            clock=clock,
-        )
+        self._client = client_of(config, own, clock)
 
     def export(self, payload: Payload) -> ExportOutcome:
         """Send the annotations of ``payload``; sent again, they replace themselves.

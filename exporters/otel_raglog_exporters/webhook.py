@@ -20,7 +20,7 @@ from typing import Literal
 from otel_raglog.clock import Clock, SystemClock
 from otel_raglog.errors import ConfigError
 from otel_raglog.model import Payload
-from otel_raglog_exporters.api_client import ApiClient, Refusals, secret_of, to_json
+from otel_raglog_exporters.api_client import Refusals, client_of, secret_of, to_json
 from otel_raglog_exporters.endpoint import TlsConfig
 from otel_raglog_exporters.sending import ExportOutcome
 from otel_raglog_exporters.verdicts import Judged, StageOnSpan, read_verdicts
@@ -61,14 +61,7 @@ class WebhookExporter:
         self._clock = clock or SystemClock()
         self._only_faulty = config.verdicts == "faulty"
         self._key = _key(secret_of("secret", config.secret, config.secret_file))
-        self._client = ApiClient(
-            config.endpoint,
-            config.headers,
-            timeout_seconds=config.timeout_seconds,
-            tls=config.tls,
-            proxy_from_environment=config.proxy_from_environment,
-            clock=clock,
-        )
+        self._client = client_of(config, {}, clock)
 
     def export(self, payload: Payload) -> ExportOutcome:
         """Send the runs of ``payload``, each in a request of its own.
