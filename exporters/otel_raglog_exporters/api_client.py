@@ -218,15 +218,18 @@ def checked_endpoint(endpoint: str, tls: TlsConfig | None) -> str:
         parsed = httpx2.URL(endpoint)
         _ = url.port
     except (ValueError, httpx2.InvalidURL) as failure:
-        raise ConfigError(f"endpoint: {endpoint!r}: {failure}") from failure
+        raise ConfigError(f"endpoint: no URL that can be used: {failure}") from failure
     if url.scheme not in {"http", "https"} or not parsed.host:
-        raise ConfigError(f"endpoint: {endpoint!r} is no http:// or https:// URL with a host")
+        raise ConfigError("endpoint: it is no http:// or https:// URL with a host")
     if url.username is not None or url.password is not None:
         raise ConfigError("endpoint: a user or a password has an option of its own")
+    # Only the host is quoted: the rest of an address may be its secret.
     if url.scheme == "http" and tls is not None:
-        raise ConfigError(f"endpoint: {endpoint!r} is plain text, but tls is set: write https://")
-    if url.query or url.fragment:
-        raise ConfigError(f"endpoint: {endpoint!r}: an API's address has no query")
+        raise ConfigError(f"endpoint: {parsed.host!r}: plain text, but tls is set: write https://")
+    if url.query:
+        raise ConfigError(f"endpoint: {parsed.host!r}: an API's address has no query")
+    if url.fragment:
+        raise ConfigError(f"endpoint: {parsed.host!r}: an API's address has no fragment (#)")
     return endpoint.rstrip("/")
 
 

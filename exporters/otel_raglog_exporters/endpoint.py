@@ -28,6 +28,12 @@ _RESPONSES: Mapping[Signal, tuple[Any, str]] = {
     Signal.METRICS: (ExportMetricsServiceResponse, "rejected_data_points"),
     Signal.LOGS: (ExportLogsServiceResponse, "rejected_log_records"),
 }
+_OF_THE_BODY = frozenset(
+    {
+        "connection", "content-encoding", "content-length", "expect", "keep-alive",
+        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+    }
+)  # fmt: skip
 _OF_THE_TRANSPORT = frozenset(
     {
         "accept", "accept-encoding", "connection", "content-encoding", "content-length",
@@ -138,6 +144,10 @@ def checked_headers(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     for name, value in headers.items():
         if not _is_name(name):
             raise ConfigError(f"headers: {name!r} is no name of a header")
+        if name.lower() in _OF_THE_BODY:
+            raise ConfigError(
+                f"headers: {name!r} belongs to the connection or the body, not to you"
+            )
         if name.lower().endswith("-bin"):
             raise ConfigError(f"headers: {name!r}: binary headers cannot be configured")
         if not _is_printable(value):

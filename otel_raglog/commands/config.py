@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from otel_raglog.config import load_config, show_config
+from otel_raglog.config import load_config, read_tokens, show_config
 from otel_raglog.delivery import build_exporters, signals_of
 from otel_raglog.options import Config
+from otel_raglog.receive.auth import Tokens
 from otel_raglog.receive.headers import check_forwardable
 from otel_raglog.redaction.building import build_redaction
 
@@ -40,6 +41,7 @@ def check(
     file = file or config
     loaded = load_config(file)
     check_forwardable(loaded.receive.forward_headers)
+    Tokens(read_tokens(loaded.receive.auth))
     build_redaction(loaded.redaction)
     for exporter in build_exporters(loaded).values():
         exporter.close()

@@ -241,19 +241,21 @@ def test_replay_to_nowhere_is_one_line(traces):
 
 def test_config_commands(tmp_path):
     """Show, check and schema; a wrong option names the nearest one."""
-    names = ("good.yaml", "bad.yaml", "wrong.yaml", "secret.yaml", "keyless.yaml")
-    good, bad, wrong, secret, keyless = (tmp_path / name for name in names)
+    names = ("good.yaml", "bad.yaml", "wrong.yaml", "secret.yaml", "keyless.yaml", "open.yaml")
+    good, bad, wrong, secret, keyless, tokenless = (tmp_path / name for name in names)
     good.write_text("exporters: {b: {kind: otlp_http, endpoint: 'http://127.0.0.1:1/v1/traces'}}")
     bad.write_text("hold: {quiet_second: 1}")
     wrong.write_text("exporters: {b: {kind: otlp_htpp, endpoint: 'http://127.0.0.1:1'}}")
     secret.write_text("receive: {forward_headers: [Authorization]}")
     keyless.write_text("redaction: {hash_keys: [user.id]}")
+    tokenless.write_text("receive: {auth: {token_from: NO_SUCH_VARIABLE}}")
     assert run("config", "check", good).returncode == 0
     hints = (
         (bad, "hold.quiet_seconds"),
         (wrong, "otlp_http"),
         (secret, "receive.forward_headers"),
         (keyless, "redaction.key_file"),
+        (tokenless, "receive.auth.token_from"),
     )
     for path, hint in hints:
         done = run("config", "check", path)

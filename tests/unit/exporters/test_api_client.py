@@ -96,6 +96,17 @@ def test_an_address_that_is_none_is_refused(endpoint):
         checked_endpoint(endpoint, None)
 
 
+@pytest.mark.parametrize(
+    "endpoint", ["http://h/SECRET?a=SECRET", "http://h/SECRET#SECRET", "http://h:SECRET/", "SECRET"]
+)
+def test_an_address_is_not_quoted_beyond_its_host(endpoint):
+    """A webhook's path is its secret."""
+    with pytest.raises(ConfigError) as caught:
+        checked_endpoint(endpoint, None)
+    assert "/SECRET" not in str(caught.value)
+    assert "a=SECRET" not in str(caught.value)
+
+
 def test_plain_text_with_tls_is_refused():
     """One of both is not meant."""
     with pytest.raises(ConfigError, match="https"):
