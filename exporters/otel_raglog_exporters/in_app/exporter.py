@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan
@@ -48,7 +49,10 @@ class RaglogSpanExporter(SpanExporter):
         if endpoint is not None:
             config = replace(config, endpoint=endpoint)
         if headers is not None:
-            config = replace(config, headers=dict(headers))
+            # As it is where it is none: the options say what is wrong with it.
+            given: Any = headers
+            own = dict(given) if isinstance(given, Mapping) else given
+            config = replace(config, headers=own)
         clock = SystemClock()
         self.config = config
         self.limits = LimitGuard(

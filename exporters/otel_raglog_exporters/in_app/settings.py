@@ -10,9 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import SplitResult, urlsplit
-
-from opentelemetry.util.re import parse_env_headers
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from otel_raglog.errors import ConfigError
 
@@ -128,7 +126,9 @@ def traces_url(endpoint: str) -> SplitResult:
     return url._replace(path=f"{path}{_TRACES_PATH}", fragment="")
 
 
-def _check_headers(headers: Mapping[str, Any]) -> None:
+def _check_headers(headers: Any) -> None:
+    if not isinstance(headers, Mapping):
+        raise ConfigError("headers: a mapping of names to values is needed")
     for name, value in headers.items():
         if not name or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
             raise ConfigError(f"headers: {name!r} is no name of a header")
@@ -142,10 +142,26 @@ def _check_amount(name: str, value: Any) -> None:
         raise ConfigError(f"{name}: {value!r} is no number between 0 and {_LONGEST_SECONDS:g}")
 
 
+def _parse_headers(text: str) -> dict[str, str]:
+    """Read ``NAME=VALUE,…``, percent-encoded, as for OTLP; the SDK's own reader logs what is wrong.
+
+    Raises:
+        ConfigError: one is no such pair; it is not quoted, since it may be a secret.
+    """
+    headers = {}
+    for number, pair in enumerate(text.split(","), 1):
+        name, equals, value = pair.partition("=")
+        if pair.strip() and not (equals and name.strip()):
+            raise ConfigError(f"headers: the {number}. of them is not written as NAME=VALUE")
+        if pair.strip():
+            headers[unquote(name).strip().lower()] = unquote(value).strip()
+    return headers
+
+
 def _parse(name: str, text: str, default: Any) -> Any:
     """Read a variable as what its default is."""
     if name == "headers":
-        return parse_env_headers(text, liberal=True)
+        return _parse_headers(text)
     if isinstance(default, bool):
         if text.lower() not in _BOOLEANS:
             raise ConfigError(f"{name}: {text!r} is neither true nor false")

@@ -3,6 +3,7 @@
 import pytest
 
 from otel_raglog.errors import ConfigError
+from otel_raglog_exporters.in_app.exporter import RaglogSpanExporter
 from otel_raglog_exporters.in_app.settings import (
     InAppConfig,
     attribute_limit_is_chosen,
@@ -105,3 +106,22 @@ def test_the_variables_of_the_sdk_that_matter_are_known():
     assert not attribute_limit_is_chosen({"OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT": "64"})
     assert provider_is_named({"OTEL_PYTHON_TRACER_PROVIDER": "x"})
     assert not provider_is_named({})
+
+
+@pytest.mark.parametrize("text", ["s3cretnoequals", "=s3cret", "a=b,s3cret", "a b=s3cret"])
+def test_headers_that_are_none_are_told_without_their_values(caplog, text):
+    """By our own logger alone, with the variable's name."""
+    config = InAppConfig.from_environment({"OTEL_EXPORTER_RAGLOG_HEADERS": text})
+    assert config.headers == {}
+    (record,) = caplog.records
+    assert record.name == "otel_raglog_exporters.in_app"
+    assert "OTEL_EXPORTER_RAGLOG_HEADERS is not used: headers: " in record.getMessage()
+    assert "s3cret" not in caplog.text
+
+
+def test_headers_as_a_text_are_refused_unquoted():
+    """That is how the variable is written."""
+    for make in (InAppConfig, RaglogSpanExporter):
+        with pytest.raises(ConfigError, match="headers: a mapping") as caught:
+            make(headers="authorization=s3cret")
+        assert "s3cret" not in str(caught.value)
