@@ -34,13 +34,9 @@ _OF_THE_BODY = frozenset(
         "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     }
 )  # fmt: skip
-_OF_THE_TRANSPORT = frozenset(
-    {
-        "accept", "accept-encoding", "connection", "content-encoding", "content-length",
-        "content-type", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
-        "transfer-encoding", "upgrade", "user-agent",
-    }
-)  # fmt: skip
+_OF_THE_TRANSPORT = _OF_THE_BODY | {
+    "accept", "accept-encoding", "content-type", "host", "user-agent",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

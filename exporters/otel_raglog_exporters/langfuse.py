@@ -100,14 +100,13 @@ class LangfuseExporter:
         run = judged.run
         if run is None:
             return
-        why = f"first faulty stage: {run.first_faulty_stage}" if run.first_faulty_stage else ""
         metadata = {
             "run_id": judged.run_id,
             "faulty_stages": list(run.faulty_stages),
             "detector_version": run.detector_version,
             "tier": run.tier,
         }
-        more = {"comment": why or run.skip_reason, "metadata": metadata}
+        more = {"comment": run.why, "metadata": metadata}
         place = f"{judged.trace_id}-{judged.run_id}"
         on_trace = {"traceId": judged.trace_id}
         yield self._score(place, "raglog.run", run.verdict, "CATEGORICAL", on_trace, more)

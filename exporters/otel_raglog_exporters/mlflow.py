@@ -150,11 +150,8 @@ def _assessments(judged: Judged) -> Iterator[dict[str, object]]:
         "skip_reason": run.skip_reason,
         "supersedes": judged.supersedes,
     }
-    why = f"first faulty stage: {run.first_faulty_stage}" if run.first_faulty_stage else ""
     key = {_KEY: f"{judged.run_id}:{judged.supersedes}"}
-    yield _assessment(
-        "raglog.run", run.verdict, why or run.skip_reason, {**metadata, **key}, judged
-    )
+    yield _assessment("raglog.run", run.verdict, run.why, {**metadata, **key}, judged)
 
 
 def _assessment(  # noqa: PLR0917  the parts of one

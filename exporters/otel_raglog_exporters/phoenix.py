@@ -98,7 +98,6 @@ def _of_trace(judged: Judged) -> Iterator[dict[str, object]]:
     run = judged.run
     if run is None:
         return
-    why = f"first faulty stage: {run.first_faulty_stage}" if run.first_faulty_stage else None
     metadata = _filled(
         run_id=judged.run_id,
         faulty_stages=list(run.faulty_stages),
@@ -112,7 +111,7 @@ def _of_trace(judged: Judged) -> Iterator[dict[str, object]]:
     yield _annotation(
         {"trace_id": judged.trace_id},
         "raglog.run",
-        {"label": run.verdict, "explanation": why or run.skip_reason or None},
+        {"label": run.verdict, "explanation": run.why or None},
         metadata,
         judged,
         identifier=f"{IDENTIFIER}:{judged.run_id}",  # a trace may have several runs

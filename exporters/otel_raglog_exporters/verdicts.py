@@ -47,6 +47,13 @@ class RunOnSpan:
     tier: str = ""
     skip_reason: str = ""
 
+    @property
+    def why(self) -> str:
+        """Why the verdict is what it is, in a few words; empty where there is nothing to say."""
+        if self.first_faulty_stage:
+            return f"first faulty stage: {self.first_faulty_stage}"
+        return self.skip_reason
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
