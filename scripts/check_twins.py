@@ -31,6 +31,7 @@ COVERED = {
     "proxy_bridge/otel_raglog_proxy_bridge/front_texts.py": "tests/unit/proxy_bridge/test_front_shapes.py",
     "proxy_bridge/otel_raglog_proxy_bridge/openinference.py": "tests/unit/proxy_bridge/test_spans.py",
     "exporters/otel_raglog_exporters/in_app/process.py": "tests/unit/exporters/in_app/test_outbox.py",
+    "exporters/otel_raglog_exporters/retry_after.py": "tests/unit/exporters/test_http_answers.py",
     "otel_raglog/lab/labelling": "tests/unit/lab/test_labels.py",
     "otel_raglog/lab/inject": "tests/unit/lab/inject/test_faults.py",
     "otel_raglog/mapping": "tests/golden/mapping/test_shapes.py",

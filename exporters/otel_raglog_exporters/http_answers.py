@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from email.utils import parsedate_to_datetime
-
 import httpx2
 
 from otel_raglog.clock import Clock
+from otel_raglog_exporters.retry_after import read_retry_after
 
 _MAX_ANSWER_BYTES = 1024 * 1024
 
@@ -23,12 +22,5 @@ def read_answer(response: httpx2.Response, clock: Clock, timeout_seconds: float)
 
 
 def retry_after_seconds(response: httpx2.Response, clock: Clock) -> float | None:
-    """Read a Retry-After header: seconds, or an HTTP date."""
-    value = response.headers.get("retry-after", "")
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value).timestamp()
-    except (ValueError, OverflowError):  # no date, or none that a computer can hold
-        return None
-    return max(0.0, moment - clock.unix_nano() / 1e9)
+    """Read the Retry-After header of an answer, in seconds."""
+    return read_retry_after(response.headers.get("retry-after", ""), clock)

@@ -9,12 +9,12 @@ import io
 import json
 import logging
 import socket
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from otel_raglog.clock import Clock
 from otel_raglog.errors import Rejected, Unavailable
 from otel_raglog_exporters.in_app.settings import InAppConfig, traces_url
+from otel_raglog_exporters.retry_after import read_retry_after
 
 _RETRYABLE = frozenset({429, 502, 503, 504})
 """Status codes that the OTLP specification calls retryable; no other is."""
@@ -180,7 +180,7 @@ class Door:
         message = f"{self._url.netloc} answered {status}: {_shortened(answer)}"
         if status in _RETRYABLE or status < http.client.MULTIPLE_CHOICES:
             told = response.headers.get("retry-after", "")
-            raise Unavailable(message, _retry_after_seconds(told, self._clock))
+            raise Unavailable(message, read_retry_after(told, self._clock))
         if status in _HINTS:
             message = f"{message} ({_HINTS[status]})"
         raise Rejected(message, f"http_{status}")
@@ -204,14 +204,3 @@ def _partial_success(answer: bytes) -> str:
 def _shortened(answer: bytes) -> str:
     text = answer[: 4 * _MAX_MESSAGE_LENGTH].decode("utf-8", "replace")
     return "".join(c if c.isprintable() else " " for c in text)[:_MAX_MESSAGE_LENGTH].strip()
-
-
-def _retry_after_seconds(value: str, clock: Clock) -> float | None:
-    """Read a Retry-After header: seconds, or an HTTP date."""
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return max(0.0, moment - clock.unix_nano() / 1e9)
